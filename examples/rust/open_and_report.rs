@@ -11,6 +11,6 @@ fn main() -> Result<(), Error> {
 pub(crate) fn example(system: &Path, folder: &Path) -> Result<(), Error> {
     let simulation = Simulation::open(system)?.set("chassis.mc", 500.0).method("controller", "pi");
     let outcome = simulation.report(folder.join("run.html")).record(folder.join("run.parquet")).run()?;
-    println!("{}", outcome.summary.words());
+    println!("{}", outcome.summary.text());
     Ok(())
 }

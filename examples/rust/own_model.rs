@@ -6,7 +6,7 @@ use cosimo::{Error, Outcome, Simulation, native};
 
 fn main() -> Result<(), Error> {
     let fmu = std::env::args().nth(1).unwrap_or_else(|| "right.fmu".into());
-    println!("{}", example(Path::new(&fmu))?.summary.words());
+    println!("{}", example(Path::new(&fmu))?.summary.text());
     Ok(())
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::{Outcome, command, no_arguments};
+use crate::{TaskResult, command, no_arguments};
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     no_arguments(arguments)?;
     command::show(command::cargo(root, &["bench", "--workspace", "--profile", "dist"]))
 }

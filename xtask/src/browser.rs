@@ -6,20 +6,20 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, command, no_arguments};
+use crate::{TaskResult, command, no_arguments};
 
 const CHROMIUM: &str = "/usr/bin/chromium";
 const FOLDER: &str = "crates/cosimo-report/browser";
 /// What playwright-core asks for.
 const NODE_IS_NEW: &str = "process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)";
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     no_arguments(arguments)?;
     set_up(root)?;
     test(root)
 }
 
-pub(crate) fn screenshot(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn screenshot(root: &Path, arguments: &[String]) -> TaskResult {
     no_arguments(arguments)?;
     set_up(root)?;
     let cosimo = command::cosimo(root)?;
@@ -31,7 +31,7 @@ pub(crate) fn screenshot(root: &Path, arguments: &[String]) -> Outcome {
 }
 
 /// Everything the test needs, or what is missing.
-pub(crate) fn set_up(root: &Path) -> Outcome {
+pub(crate) fn set_up(root: &Path) -> TaskResult {
     let call = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(root.join(FOLDER));
@@ -63,7 +63,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n")
 }
 
-pub(crate) fn test(root: &Path) -> Outcome {
+pub(crate) fn test(root: &Path) -> TaskResult {
     let cosimo = command::cosimo(root)?;
     // The executable lies in the profile's part of the target folder.
     let target = cosimo.parent().and_then(Path::parent).unwrap_or(root);

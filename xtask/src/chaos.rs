@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use crate::{Outcome, command};
+use crate::{TaskResult, command};
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let mut variables =
         [("--kills", "COSIMO_KILLS", 200), ("--levels", "COSIMO_LEVELS", 50), ("--seed", "COSIMO_SEED", 7)];
     for pair in arguments.chunks(2) {

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, command};
+use crate::{TaskResult, command};
 
 const INTEGRATOR: &[&str] = &["test", "--package", "cosimo-ode", "--features", "cvode"];
 /// Through the engine, on real units. The crates that read libclang change the features of others, so that most
@@ -14,7 +14,7 @@ const INTEGRATOR: &[&str] = &["test", "--package", "cosimo-ode", "--features", "
 const UNITS: &[&str] =
     &["test", "--workspace", "--features", "cosimo-cli/cvode", "--test", "fmi", "--", "exchange::"];
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let units = match arguments {
         [] => false,
         [only] if only == "--units" => true,
@@ -26,7 +26,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
 }
 
 /// Everything the build needs, or what is missing.
-pub(crate) fn set_up(_: &Path) -> Outcome {
+pub(crate) fn set_up(_: &Path) -> TaskResult {
     let missing = || {
         let mut cmake = Command::new("cmake");
         cmake.arg("--version");
@@ -71,6 +71,6 @@ fn has_libclang() -> bool {
     folders.any(|folder| holds(&folder.path().join("lib")))
 }
 
-pub(crate) fn test(root: &Path) -> Outcome {
+pub(crate) fn test(root: &Path) -> TaskResult {
     command::show(command::cargo(root, INTEGRATOR))
 }

@@ -20,7 +20,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Outcome, TASKS, command};
+use crate::{TASKS, TaskResult, command};
 
 /// Where documents lie, relative to the workspace: files, and folders with all below them.
 const PLACES: &[&str] = &["", "docs", "examples", ".github"];
@@ -34,7 +34,7 @@ case "$*" in
 esac
 "#;
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let update = match arguments {
         [] => false,
         [only] if only == "--update" => true,
@@ -92,7 +92,7 @@ struct Counts {
 }
 
 /// Markdown files of a folder; those of `docs` and `examples` with all below. Crates have their own.
-fn gather(root: &Path, folder: &Path, files: &mut Vec<String>) -> Outcome {
+fn gather(root: &Path, folder: &Path, files: &mut Vec<String>) -> TaskResult {
     let entries = match std::fs::read_dir(root.join(folder)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Outcome, command, no_arguments};
+use crate::{TaskResult, command, no_arguments};
 
 /// All but `cvode`, which needs more than cargo and has a task of its own. The command only passes them on.
 const CHOICES: [(&str, &str); 13] = [
@@ -21,7 +21,7 @@ const CHOICES: [(&str, &str); 13] = [
     ("cosimo-cli", ""),
 ];
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     no_arguments(arguments)?;
     for (package, feature) in CHOICES {
         let chosen = ["--package", package, "--no-default-features", "--features", feature];

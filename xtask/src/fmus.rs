@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{Outcome, command};
+use crate::{TaskResult, command};
 
 const BUILD: &[&str] = &[
     "build",
@@ -23,7 +23,7 @@ const BUILD: &[&str] = &[
     "json-render-diagnostics",
 ];
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     if let Some(option) = arguments.iter().find(|argument| argument.starts_with('-')) {
         return Err(format!("`{option}` is not understood; known are a folder and the beginnings of names"));
     }

@@ -5,14 +5,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, command};
+use crate::{TaskResult, command};
 
 const SECONDS: u64 = 60;
 const TARGETS: [&str; 6] = ["description", "archive", "ssd", "osp", "system", "scenario"];
 /// Crates with a fuzzer of their own: units, SSP, OSP, systems and scenarios.
 const OWN: u64 = 4;
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let seconds = match arguments {
         [] => SECONDS,
         [option, number] if option == "--seconds" => {
@@ -39,7 +39,7 @@ fn nightly(root: &Path, arguments: &[&str]) -> Command {
     cargo
 }
 
-fn own(root: &Path, seconds: u64) -> Outcome {
+fn own(root: &Path, seconds: u64) -> TaskResult {
     let fuzzers = ["--test", "fuzz", "--", "--nocapture"];
     let mut cargo = command::cargo(root, &[&["test"], command::WORKSPACE, &fuzzers].concat());
     cargo.env("COSIMO_FUZZ_SECONDS", share(seconds, OWN).to_string());

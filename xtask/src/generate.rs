@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, command};
+use crate::{TaskResult, command};
 
 /// Files, and the arguments that make `cosimo` print them.
 const FILES: [(&str, &[&str]); 7] = [
@@ -17,7 +17,7 @@ const FILES: [(&str, &[&str]); 7] = [
     ("schemas/verify.schema.json", &["schema", "verify"]),
 ];
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let check = match arguments {
         [] => false,
         [only] if only == "--check" => true,
@@ -27,7 +27,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     FILES.iter().try_for_each(|(file, printed_by)| generate(root, &cosimo, file, printed_by, check))
 }
 
-fn generate(root: &Path, cosimo: &Path, file: &str, printed_by: &[&str], check: bool) -> Outcome {
+fn generate(root: &Path, cosimo: &Path, file: &str, printed_by: &[&str], check: bool) -> TaskResult {
     let mut schema = Command::new(cosimo);
     schema.args(printed_by).current_dir(root);
     let schema = command::capture(schema)?;

@@ -9,14 +9,14 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{Outcome, command, invariants, no_arguments};
+use crate::{TaskResult, command, invariants, no_arguments};
 
 const LIST: &str = "ARCHITECTURE.md";
 
 /// A crate and the crates of ours that it depends on.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     no_arguments(arguments)?;
     let metadata =
         command::capture(command::cargo(root, &["metadata", "--no-deps", "--format-version", "1"]))?;

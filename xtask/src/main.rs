@@ -25,13 +25,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// `Err` is what to print; a task that fails has said everything else before.
-type Outcome = Result<(), String>;
+type TaskResult = Result<(), String>;
 
 struct Task {
     name: &'static str,
     arguments: &'static str,
     summary: &'static str,
-    run: fn(root: &Path, arguments: &[String]) -> Outcome,
+    run: fn(root: &Path, arguments: &[String]) -> TaskResult,
 }
 
 const TASKS: &[Task] = &[
@@ -157,7 +157,7 @@ fn root() -> PathBuf {
 }
 
 /// For tasks that take no arguments.
-fn no_arguments(arguments: &[String]) -> Outcome {
+fn no_arguments(arguments: &[String]) -> TaskResult {
     match arguments.first() {
         None => Ok(()),
         Some(argument) => Err(format!("`{argument}` is not understood: this task takes no arguments")),

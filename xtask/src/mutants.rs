@@ -20,7 +20,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, UnOp};
 
-use crate::{Outcome, command};
+use crate::{TaskResult, command};
 
 const CRATES: [&str; 3] = ["cosimo-core", "cosimo-methods", "cosimo-engine"];
 
@@ -62,7 +62,7 @@ struct Asked {
     list: bool,
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let asked = asked(arguments)?;
     let mut sources = BTreeMap::new();
     let mut places = Vec::new();
@@ -408,7 +408,7 @@ pub(crate) fn __mutant(place: usize) -> bool {{
 }
 
 /// Everything that git knows of, and the files that are new; the changed crates' sources are written later.
-fn copy_workspace(root: &Path, copy: &Path, sources: &BTreeMap<PathBuf, String>) -> Outcome {
+fn copy_workspace(root: &Path, copy: &Path, sources: &BTreeMap<PathBuf, String>) -> TaskResult {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root);
     let files = command::capture(git)?;
@@ -433,7 +433,7 @@ fn copy_workspace(root: &Path, copy: &Path, sources: &BTreeMap<PathBuf, String>)
 }
 
 /// Writes only what differs, so that cargo builds only what changed.
-fn write(path: &Path, bytes: &[u8]) -> Outcome {
+fn write(path: &Path, bytes: &[u8]) -> TaskResult {
     if std::fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
@@ -689,7 +689,7 @@ fn described(place: &Place) -> String {
     format!("{:<56} {change:<13} {text}", format!("{}:{}", place.file.display(), place.line))
 }
 
-fn report(sample: &[Place], results: &[Result<Option<String>, String>]) -> Outcome {
+fn report(sample: &[Place], results: &[Result<Option<String>, String>]) -> TaskResult {
     let mut rows: Vec<_> = sample.iter().zip(results).collect();
     rows.sort_by(|(a, _), (b, _)| (&a.file, a.line).cmp(&(&b.file, b.line)));
     let mut alive = 0;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, command, no_arguments};
+use crate::{TaskResult, command, no_arguments};
 
 const REQUIREMENTS: &str = "xtask/python-requirements.txt";
 
@@ -18,7 +18,7 @@ path = os.path.join(sysconfig.get_config_var('LIBDIR') or '', sysconfig.get_conf
 print(path if '.so' in path and os.path.exists(path) else '')
 ";
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     no_arguments(arguments)?;
     for (name, value) in environment(root)? {
         println!("{name}={}", value.display());

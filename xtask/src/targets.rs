@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, command, no_arguments};
+use crate::{TaskResult, command, no_arguments};
 
 struct Target {
     name: &'static str,
@@ -22,14 +22,14 @@ const TARGETS: &[Target] = &[
     Target { name: "aarch64-apple-darwin", compiler: None },
 ];
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     no_arguments(arguments)?;
     set_up(root)?;
     test(root)
 }
 
 /// Everything that the checks need, or what is missing.
-pub(crate) fn set_up(root: &Path) -> Outcome {
+pub(crate) fn set_up(root: &Path) -> TaskResult {
     for target in TARGETS {
         let mut rustup = Command::new("rustup");
         rustup.args(["target", "add", target.name]).current_dir(root);
@@ -61,7 +61,7 @@ fn has_library(root: &Path, target: &Target) -> bool {
     Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
 }
 
-pub(crate) fn test(root: &Path) -> Outcome {
+pub(crate) fn test(root: &Path) -> TaskResult {
     for target in TARGETS {
         println!("{}", target.name);
         let check = ["check", "--quiet", "--package", "cosimo-cli", "--target", target.name];

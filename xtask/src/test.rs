@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use crate::command::WORKSPACE;
 use crate::{
-    Outcome, browser, command, cvode, docs, features, fuzz, generate, layers, leftovers, python, targets,
+    TaskResult, browser, command, cvode, docs, features, fuzz, generate, layers, leftovers, python, targets,
     test_runner,
 };
 
-struct Step {
+struct TestStep {
     name: &'static str,
     /// Part of `--fast`.
     fast: bool,
@@ -28,15 +28,15 @@ enum Need {
     /// A cargo subcommand.
     Tool(Tool),
     /// Anything that sets itself up, or says what is missing.
-    Other(fn(&Path) -> Outcome),
+    Other(fn(&Path) -> TaskResult),
 }
 
 enum Work {
     Cargo(&'static [&'static str]),
     /// Cargo with [`WORKSPACE`] behind the subcommand.
     Workspace(&'static str, &'static [&'static str]),
-    Task(fn(&Path) -> Outcome),
-    Tests(fn(&Path, &[(&str, PathBuf)], bool) -> Outcome),
+    Task(fn(&Path) -> TaskResult),
+    Tests(fn(&Path, &[(&str, PathBuf)], bool) -> TaskResult),
     /// Makes the Python of the tests; those go without where that fails.
     Python,
 }
@@ -53,83 +53,88 @@ const RUSTFMT: Tool = Tool { subcommand: "fmt", name: "rustfmt", component: Some
 const CLIPPY: Tool = Tool { subcommand: "clippy", name: "clippy", component: Some("clippy") };
 const DENY: Tool = Tool { subcommand: "deny", name: "cargo-deny", component: None };
 
-const STEPS: &[Step] = &[
-    Step {
+const STEPS: &[TestStep] = &[
+    TestStep {
         name: "cargo fmt --all --check",
         fast: true,
         needs: Some(Need::Tool(RUSTFMT)),
         work: Work::Cargo(&["fmt", "--all", "--check"]),
     },
-    Step {
+    TestStep {
         name: "cargo xtask check-layers",
         fast: true,
         needs: None,
         work: Work::Task(|root| layers::run(root, &[])),
     },
-    Step {
+    TestStep {
         name: "cargo clippy --workspace --all-targets -- -D warnings",
         fast: true,
         needs: Some(Need::Tool(CLIPPY)),
         work: Work::Workspace("clippy", &["--all-targets", "--", "-D", "warnings"]),
     },
-    Step {
+    TestStep {
         name: "cargo xtask features",
         fast: false,
         needs: Some(Need::Tool(CLIPPY)),
         work: Work::Task(|root| features::run(root, &[])),
     },
-    Step {
+    TestStep {
         name: "cargo xtask targets",
         fast: false,
         needs: Some(Need::Other(targets::set_up)),
         work: Work::Task(targets::test),
     },
-    Step { name: "cargo xtask python", fast: false, needs: None, work: Work::Python },
-    Step { name: "unit and integration tests", fast: true, needs: None, work: Work::Tests(test_runner::run) },
-    Step {
+    TestStep { name: "cargo xtask python", fast: false, needs: None, work: Work::Python },
+    TestStep {
+        name: "unit and integration tests",
+        fast: true,
+        needs: None,
+        work: Work::Tests(test_runner::run),
+    },
+    TestStep {
         name: "cargo test --workspace --doc",
         fast: false,
         needs: None,
         work: Work::Workspace("test", &["--doc", "--quiet"]),
     },
-    Step {
+    TestStep {
         name: "cargo xtask generate --check",
         fast: false,
         needs: None,
         work: Work::Task(|root| generate::run(root, &["--check".into()])),
     },
-    Step {
+    TestStep {
         name: "cargo xtask docs",
         fast: false,
         needs: None,
         work: Work::Task(|root| docs::run(root, &[])),
     },
-    Step {
+    TestStep {
         name: "cargo xtask fuzz --seconds 10",
         fast: false,
         needs: None,
         work: Work::Task(|root| fuzz::run(root, &["--seconds".into(), "10".into()])),
     },
-    Step {
+    TestStep {
         name: "cargo xtask browser",
         fast: false,
         needs: Some(Need::Other(browser::set_up)),
         work: Work::Task(browser::test),
     },
-    Step {
+    TestStep {
         name: "cargo xtask cvode",
         fast: false,
         needs: Some(Need::Other(cvode::set_up)),
         work: Work::Task(cvode::test),
     },
-    Step {
+    TestStep {
         // Built as tests are: another profile would build every dependency once more.
         name: "cargo test --workspace --bench '*' --no-run",
         fast: false,
         needs: None,
         work: Work::Workspace("test", &["--bench", "*", "--no-run"]),
     },
-    Step {
+    TestStep {
         name: "cargo deny check",
         fast: false,
         needs: Some(Need::Tool(DENY)),
@@ -137,7 +142,7 @@ const STEPS: &[Step] = &[
     },
 ];
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let fast = match arguments {
         [] => false,
         [only] if only == "--fast" => true,
@@ -164,7 +169,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
 
 /// Runs the steps until one fails; returns the names of those that were skipped.
 fn steps(root: &Path, fast: bool, times: &mut Vec<(&'static str, f64)>) -> Result<Vec<&'static str>, String> {
-    let chosen: Vec<&Step> = STEPS.iter().filter(|step| step.fast || !fast).collect();
+    let chosen: Vec<&TestStep> = STEPS.iter().filter(|step| step.fast || !fast).collect();
     let mut skipped = Vec::new();
     let mut environment = Vec::new();
     for (index, step) in chosen.iter().enumerate() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::command::WORKSPACE;
-use crate::{Outcome, command};
+use crate::{TaskResult, command};
 
 const SLOWEST: usize = 10;
 
@@ -14,7 +14,7 @@ const SLOWEST: usize = 10;
 const THREADS: &str = "NEXTEST_TEST_THREADS";
 
 /// With `fast`, the tests that `.config/nextest.toml` lists as slow are left out; without nextest, all but unit tests.
-pub(crate) fn run(root: &Path, environment: &[(&str, PathBuf)], fast: bool) -> Outcome {
+pub(crate) fn run(root: &Path, environment: &[(&str, PathBuf)], fast: bool) -> TaskResult {
     let nextest = command::works(command::cargo(root, &["nextest", "--version"]));
     let arguments: &[&str] = match (nextest, fast) {
         (true, false) => &["nextest", "run", "--no-fail-fast"],
@@ -45,7 +45,7 @@ pub(crate) fn run(root: &Path, environment: &[(&str, PathBuf)], fast: bool) -> O
 }
 
 /// Runs it with its output shown, and every line of it looked at.
-fn watched(mut command: Command, mut look: impl FnMut(&str)) -> Outcome {
+fn watched(mut command: Command, mut look: impl FnMut(&str)) -> TaskResult {
     let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
     let copy = writer.try_clone().map_err(|error| error.to_string())?;
     command.stdin(Stdio::null()).stdout(writer).stderr(copy);

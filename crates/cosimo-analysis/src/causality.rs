@@ -11,7 +11,7 @@ use cosimo_system::System;
 use serde::Serialize;
 
 use crate::linalg::Matrix;
-use crate::linearise::{Linearised, held_flow};
+use crate::linearise::{LinearSystem, held_flow};
 use crate::stability::radius;
 use crate::variant::{started, with_methods};
 
@@ -66,12 +66,12 @@ pub fn other_inputs(system: &System, registry: &Registry, at: Option<f64>, size:
 }
 
 /// Judges every bond between two simulators of which one tells the effort and the other the flow.
-pub fn advise(linearised: &Linearised, layout: &Layout, size: f64) -> Vec<Advice> {
+pub fn advise(linearised: &LinearSystem, layout: &Layout, size: f64) -> Vec<Advice> {
     let topology = &layout.topology;
     topology.bonds.iter().filter_map(|bond| judge(linearised, topology, bond, size)).collect()
 }
 
-fn judge(linearised: &Linearised, topology: &Topology, bond: &Bond, size: f64) -> Option<Advice> {
+fn judge(linearised: &LinearSystem, topology: &Topology, bond: &Bond, size: f64) -> Option<Advice> {
     let [one, two] = &bond.sides[..] else { return None };
     let (teller, receiver) = match (one.effort, two.effort) {
         (PowerVariable::Output(_), PowerVariable::Input(_)) => (one, two),
@@ -83,7 +83,7 @@ fn judge(linearised: &Linearised, topology: &Topology, bond: &Bond, size: f64) -
     };
     let place = |output: usize| linearised.outputs.iter().position(|known| *known == output);
     let effort = place(effort)?;
-    let cut = Cut::of(linearised, effort, topology.owner(PowerVariable::Input(felt)));
+    let cut = CausalCut::of(linearised, effort, topology.owner(PowerVariable::Input(felt)));
     let radius = linearised.held_radius(size)?;
     let swapped = cut.swapped(linearised);
     let through = (topology.blocks[cut.teller].inputs.clone()).filter(|&input| {
@@ -112,7 +112,7 @@ fn judge(linearised: &Linearised, topology: &Topology, bond: &Bond, size: f64) -
 }
 
 /// An effort, and the motion of the other side that it hears at once.
-struct Cut {
+struct CausalCut {
     effort: usize,
     teller: usize,
     receiver: usize,
@@ -121,24 +121,24 @@ struct Cut {
 }
 
 /// The spring on the other side.
-struct Swapped {
-    system: Linearised,
+struct SwappedCausality {
+    system: LinearSystem,
     /// How the effort moves the states of the one who told it before, and how these make the effort.
     push: Matrix,
     pull: Matrix,
 }
 
-impl Cut {
-    fn of(linearised: &Linearised, effort: usize, receiver: usize) -> Cut {
+impl CausalCut {
+    fn of(linearised: &LinearSystem, effort: usize, receiver: usize) -> CausalCut {
         let motion = (0..linearised.outputs.len())
             .filter(|&j| linearised.owners[j] == receiver && linearised.d[(effort, j)] != 0.0)
             .collect();
-        Cut { effort, teller: linearised.owners[effort], receiver, motion }
+        CausalCut { effort, teller: linearised.owners[effort], receiver, motion }
     }
 
     /// How much the effort changes through the motion of its receiver during one step, per effort. Where the effort hears
     /// of the motion only later, its answer over a step counts.
-    fn gain(&self, linearised: &Linearised, size: f64) -> f64 {
+    fn gain(&self, linearised: &LinearSystem, size: f64) -> f64 {
         let answer = linearised.held_step(size);
         let x = linearised.a.nrows();
         let later = self.motion.is_empty();
@@ -156,8 +156,8 @@ impl Cut {
     /// The system with the spring and damper on the receiver's side. The effort is e = C_e x1 + sum of D_ej y_j; it moves the
     /// teller by x1' = ... + b e, as b D_ej is what y_j does to it. Without the spring, A1 loses b C_e and has e as an
     /// input; the receiver gets w = C_e x1 instead and makes e itself.
-    fn swapped(&self, linearised: &Linearised) -> Option<Swapped> {
-        let Linearised { a, b, c, d, .. } = linearised;
+    fn swapped(&self, linearised: &LinearSystem) -> Option<SwappedCausality> {
+        let LinearSystem { a, b, c, d, .. } = linearised;
         let (e, x, y) = (self.effort, a.nrows(), d.nrows());
         let own = linearised.states_of(self.teller);
         let other = linearised.states_of(self.receiver);
@@ -213,7 +213,7 @@ impl Cut {
             (_, column) if column == y => 0.0,
             (row, column) => d[(row, column)],
         });
-        let system = Linearised {
+        let system = LinearSystem {
             a: new_a,
             b: new_b,
             c: new_c,
@@ -222,11 +222,11 @@ impl Cut {
             owners: linearised.owners.clone(),
             counts: linearised.counts.clone(),
         };
-        Some(Swapped { system, push, pull })
+        Some(SwappedCausality { system, push, pull })
     }
 }
 
-impl Swapped {
+impl SwappedCausality {
     /// As [`Cut::gain`], for the side that told the effort before.
     fn gain(&self, size: f64) -> f64 {
         let x = self.system.a.nrows();

@@ -13,7 +13,9 @@ use serde::{Serialize, Serializer};
 
 use crate::causality::advise;
 use crate::linearise::linearise;
-use crate::stability::{self, How, Limit, NEUTRAL, Search, StabilityError, connections, opened, radius};
+use crate::stability::{
+    self, Limit, NEUTRAL, NeutralStepSearch, ProbeMethod, StabilityError, connections, opened, radius,
+};
 use crate::variant::{VariantError, started, with_methods};
 
 /// States, samples and memory that a forecast may have at most; and where impulses are needed, which take 24 steps each.
@@ -46,7 +48,7 @@ pub struct Forecast {
     /// How much a disturbance grows per step.
     pub radius: f64,
     #[serde(skip)]
-    pub how: How,
+    pub how: ProbeMethod,
     pub stable: bool,
     /// Seconds; null where it is not known.
     pub largest_stable_step: Option<f64>,
@@ -83,7 +85,7 @@ pub struct Remedy {
 }
 
 fn limit_words<S: Serializer>(limit: &Option<Limit>, to: S) -> Result<S::Ok, S::Error> {
-    limit.map(Limit::words).serialize(to)
+    limit.map(Limit::text).serialize(to)
 }
 
 /// Why there is none.
@@ -106,10 +108,10 @@ pub enum NoForecast {
 pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoForecast> {
     let mut run = started(system, registry, None)?;
     let varies = run.layout().limits.control.adaptive;
-    let step = &system.recipe.step;
+    let step = &system.methods.step;
     let size = if varies { Some(step.max) } else { step.size };
     let size = size.filter(|size| size.is_finite() && *size > 0.0).ok_or(NoForecast::NoSize)?;
-    if let Some(name) = run.layout().methods.learner() {
+    if let Some(name) = run.layout().methods.identifying_correction() {
         return Err(StabilityError::Learns(name).into());
     }
     let cells = run.island().cells();
@@ -120,7 +122,8 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
     let found = radius(&mut run, size)?;
     // Windows shorter than a step of somebody's own would not map everything onto itself.
     let own = run.layout().methods.rates.iter().map(|rate| rate.every).fold(0.0, f64::max);
-    let search = Search { from: own.max(size / AROUND), to: size * AROUND, factor: 1.25, precision: 1e-3 };
+    let search =
+        NeutralStepSearch { from: own.max(size / AROUND), to: size * AROUND, factor: 1.25, precision: 1e-3 };
     let free = run.layout().topology.interfaces.iter().all(|interface| interface.abilities.variable_step);
     let limit = if free { Some(stability::limit(&mut run, &search)?) } else { None };
     let loops = if free { loops(&mut run, &search)? } else { Vec::new() };
@@ -148,7 +151,7 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
 }
 
 /// Limits of pairs of components with all others held. Nothing where there is one pair only.
-fn loops(run: &mut Run, search: &Search) -> Result<Vec<LoopLimit>, StabilityError> {
+fn loops(run: &mut Run, search: &NeutralStepSearch) -> Result<Vec<LoopLimit>, StabilityError> {
     let all = connections(run.layout());
     let mut pairs: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (index, connection) in all.iter().enumerate() {
@@ -181,7 +184,7 @@ fn loops(run: &mut Run, search: &Search) -> Result<Vec<LoopLimit>, StabilityErro
             _ => format!("{} ({})", bonds.join(", "), names.join(" and ")),
         };
         let limit = opened(run, &others, |run| stability::limit(run, search))?;
-        limits.push(LoopLimit { name, largest_stable_step: limit.size(), limit: limit.words() });
+        limits.push(LoopLimit { name, largest_stable_step: limit.size(), limit: limit.text() });
     }
     Ok(limits)
 }
@@ -251,25 +254,25 @@ impl Forecast {
             return None;
         }
         let size = number_text(self.size);
-        let (radius, span) = (digits(self.radius), system.recipe.step.span.clone());
+        let (radius, span) = (digits(self.radius), system.methods.step.span.clone());
         let message = match self.limit {
             Some(Limit::System(rate)) => format!(
                 "the system itself is unstable, it grows by e in {} s; that is not the coupling's fault",
-                three(1.0 / rate)
+                three_digits(1.0 / rate)
             ),
             Some(Limit::Never) => format!(
                 "a step of {size} s is unstable (a disturbance grows {radius} times per step), and so is every smaller one"
             ),
             Some(Limit::At(most)) => format!(
                 "a step of {size} s is unstable: a disturbance grows {radius} times per step; the largest stable step is {} s",
-                three(most)
+                three_digits(most)
             ),
             Some(Limit::Beyond(_)) => format!(
                 "a step of {size} s is unstable: a disturbance grows {radius} times per step; smaller and larger ones are not"
             ),
             None => format!("a step of {size} s is unstable: a disturbance grows {radius} times per step"),
         };
-        let problem = Problem::remark("check/unstable-step", message, span);
+        let problem = Problem::warning("check/unstable-step", message, span);
         if self.remedies.is_empty() {
             return Some(problem);
         }
@@ -292,6 +295,6 @@ pub(crate) fn digits(radius: f64) -> String {
 }
 
 /// A number to three digits.
-pub fn three(value: f64) -> String {
+pub fn three_digits(value: f64) -> String {
     format!("{value:.2e}").parse::<f64>().map_or_else(|_| value.to_string(), number_text)
 }

@@ -4,7 +4,7 @@
 
 use cosimo_core::Registry;
 use cosimo_engine::{Run, RunError, plan};
-use cosimo_system::{EndRule, Problem, Recipe, System, in_one_line};
+use cosimo_system::{EndRule, MethodConfig, Problem, System, in_one_line};
 
 use crate::linalg::{Eigen, Matrix};
 use crate::stability::{self, StabilityError};
@@ -17,7 +17,7 @@ const PERTURBATION: f64 = 1e-6;
 
 /// Matrices of a system at one point.
 #[derive(Debug, Clone)]
-pub struct Linearised {
+pub struct LinearSystem {
     pub a: Matrix,
     pub b: Matrix,
     pub c: Matrix,
@@ -61,7 +61,7 @@ pub fn linearise(
     registry: &Registry,
     run: &mut Run,
     size: f64,
-) -> Result<Linearised, LineariseError> {
+) -> Result<LinearSystem, LineariseError> {
     if run.layout().topology.driving.is_empty() {
         return Err(LineariseError::NothingExchanged);
     }
@@ -69,8 +69,8 @@ pub fn linearise(
         return Err(LineariseError::HiddenStates(run.layout().topology.names[hidden].clone()));
     }
     let mut held = system.clone();
-    held.recipe = Recipe::default();
-    held.recipe.step.size = Some(size);
+    held.methods = MethodConfig::default();
+    held.methods.step.size = Some(size);
     held.experiment.history = None;
     held.experiment.end = EndRule::After;
     let mut probe = Run::new(plan(&held, registry).map_err(LineariseError::Plan)?.rewinding(), 1)
@@ -106,7 +106,7 @@ pub fn linearise(
     let layout = probe.layout();
     let owners = outputs.iter().map(|&output| layout.topology.owners[output]).collect();
     let counts = layout.topology.state_counts.clone();
-    Ok(Linearised {
+    Ok(LinearSystem {
         a: generator.block(0, 0, states, states),
         b: generator.block(0, states, states, n),
         c,
@@ -117,9 +117,9 @@ pub fn linearise(
     })
 }
 
-impl Linearised {
+impl LinearSystem {
     /// A of the undivided system: A + B (I - D)^(-1) C. `None` where the loop of direct feed-through has no solution.
-    pub fn undivided(&self) -> Option<Matrix> {
+    pub fn monolithic(&self) -> Option<Matrix> {
         let n = self.d.nrows();
         let loops = Matrix::from_fn(n, n, |row, column| f64::from(row == column) - self.d[(row, column)]);
         let outputs = loops.solve(&self.c);
@@ -148,7 +148,7 @@ impl Linearised {
 
     /// The radius of that step, among modes that outputs show.
     pub fn held_radius(&self, size: f64) -> Option<f64> {
-        stability::seen(&self.held_step(size), self.a.nrows()).map(|found| found.radius)
+        stability::observable_radius(&self.held_step(size), self.a.nrows()).map(|found| found.radius)
     }
 
     /// Where the states of a simulator stand.

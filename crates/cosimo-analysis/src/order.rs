@@ -16,15 +16,15 @@ const ROUNDING: f64 = 1e-13;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Orders {
-    pub against: Against,
+    pub against: ErrorBasis,
     pub steps: Vec<f64>,
     pub outputs: Vec<OutputOrder>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Against {
-    Undivided,
+pub enum ErrorBasis {
+    Monolithic,
     /// One size less has a difference.
     NextSize,
 }
@@ -81,9 +81,9 @@ pub fn measure(
     let mut runs = Vec::new();
     for (k, &size) in sizes.iter().enumerate() {
         let mut constant = system.clone();
-        constant.recipe.estimate = Choice::named("none");
-        constant.recipe.law = Choice::named("fixed");
-        constant.recipe.step.size = Some(size);
+        constant.methods.estimate = Choice::named("none");
+        constant.methods.controller = Choice::named("fixed");
+        constant.methods.step.size = Some(size);
         constant.experiment.end = EndRule::After;
         let every = 1usize << k;
         let mut run = variant::run(&constant, registry)?;
@@ -111,7 +111,7 @@ fn compare(
     truth: Option<(Vec<String>, Vec<Vec<f64>>)>,
 ) -> Orders {
     let mut outputs = Vec::new();
-    let against = if truth.is_some() { Against::Undivided } else { Against::NextSize };
+    let against = if truth.is_some() { ErrorBasis::Monolithic } else { ErrorBasis::NextSize };
     for (output, name) in names.iter().enumerate() {
         let column = |rows: &[Vec<f64>], at: usize| rows.iter().map(|row| row[at]).collect::<Vec<f64>>();
         let largest = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);

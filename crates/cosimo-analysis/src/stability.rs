@@ -10,9 +10,9 @@ use cosimo_core::PowerVariable;
 use cosimo_engine::{Layout, Run, RunError};
 use serde::Serialize;
 
-use crate::forecast::three;
+use crate::forecast::three_digits;
 use crate::linalg::{Eigen, Matrix, Svd};
-use crate::linearise::Linearised;
+use crate::linearise::LinearSystem;
 
 /// Perturbation relative to the cell's own size or 1, to both sides; for linear systems any would do. Small beside the
 /// range of friction, and large beside the errors of integrators inside.
@@ -68,7 +68,7 @@ impl StabilityError {
 /// How a step was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum ProbeMethod {
     /// One perturbed step per state, sample and cell of memory.
     States,
     /// Impulse responses, since somebody hides states. Modes that nobody hears of, or that no exchanged value can
@@ -83,7 +83,7 @@ pub struct Radius {
     pub radius: f64,
     /// Modes that no exchanged output shows, such as a displacement nobody reads; not counted.
     pub unseen: usize,
-    pub how: How,
+    pub how: ProbeMethod,
 }
 
 /// The spectral radius of one step of the given size. Take a few steps first, so that there is a history.
@@ -92,7 +92,7 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
         return Err(StabilityError::BadSize(size));
     }
     let Layout { topology, methods, .. } = run.layout();
-    if let Some(name) = methods.learner() {
+    if let Some(name) = methods.identifying_correction() {
         return Err(StabilityError::Learns(name));
     }
     if topology.driving.is_empty() {
@@ -113,12 +113,12 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
 fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     let matrix = step_matrix(run, size)?;
     let states = run.island().state_cells();
-    seen(&matrix, states).ok_or(StabilityError::NoEigenvalues(size))
+    observable_radius(&matrix, states).ok_or(StabilityError::NoEigenvalues(size))
 }
 
 /// The radius of a step on cells of which the first ones are states and the others what is told. `None` where the
 /// eigenvalues do not converge.
-pub fn seen(whole: &Matrix, states: usize) -> Option<Radius> {
+pub fn observable_radius(whole: &Matrix, states: usize) -> Option<Radius> {
     // What reaches nobody is left out before: where all modes lie near 1, eigenvectors cannot tell them apart. A change
     // that does not reach a cell leaves its very bits, so that zeros are exact.
     let mut reaches: Vec<bool> = (0..whole.nrows()).map(|cell| cell >= states).collect();
@@ -139,7 +139,7 @@ pub fn seen(whole: &Matrix, states: usize) -> Option<Radius> {
         .map(|row| (0..matrix.ncols()).map(|column| matrix[(row, column)].abs()).fold(0.0, f64::max))
         .map(|reach| if reach == 0.0 { 1.0 } else { reach })
         .collect();
-    let mut found = Radius { radius: 0.0, unseen: lost, how: How::States };
+    let mut found = Radius { radius: 0.0, unseen: lost, how: ProbeMethod::States };
     for mode in 0..matrix.ncols() {
         let share = |cell: usize| eigen.vector_entry(cell, mode).norm() / reach[cell];
         let all = (0..matrix.nrows()).map(share).fold(0.0, f64::max);
@@ -163,7 +163,7 @@ fn by_impulses(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     let mut answers = vec![Matrix::zeros(told, cells); 2 * HORIZON];
     let mut point = vec![0.0; cells];
     island.read_cells(&mut point).map_err(RunError::from)?;
-    let respond = |point: &[f64], into: &mut [f64]| island.respond(size, Some(point), into);
+    let respond = |point: &[f64], into: &mut [f64]| island.step_response(size, Some(point), into);
     differences(&mut point, PERTURBATION, 2 * HORIZON * cells, respond, |column, quotient| {
         for (step, answer) in answers.iter_mut().enumerate() {
             for row in 0..told {
@@ -192,7 +192,7 @@ fn by_impulses(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     });
     let modes = Eigen::of(&step).ok_or_else(failed)?.values;
     let radius = modes.iter().map(|mode| mode.norm()).fold(0.0, f64::max) * growth;
-    Ok(Radius { radius, unseen: 0, how: How::Impulses })
+    Ok(Radius { radius, unseen: 0, how: ProbeMethod::Impulses })
 }
 
 /// Scales cells to the same size, and steps by their common growth, which is returned: a matrix with entries of
@@ -237,7 +237,7 @@ fn even_out(answers: &mut [Matrix]) -> f64 {
 
 /// The smallest step size between two at which the radius crosses 1 from below, to 1e-10 relative.
 pub fn neutral(run: &mut Run, from: f64, to: f64) -> Result<f64, StabilityError> {
-    let search = Search { from, to, factor: 1.02, precision: 1e-10 };
+    let search = NeutralStepSearch { from, to, factor: 1.02, precision: 1e-10 };
     match search.crossing(|size| Ok(radius(run, size)?.radius))? {
         Crossing::At(size) => Ok(size),
         Crossing::Unstable | Crossing::None => Err(StabilityError::NoNeutralStep(from, to)),
@@ -246,7 +246,7 @@ pub fn neutral(run: &mut Run, from: f64, to: f64) -> Result<f64, StabilityError>
 
 /// Where and how closely to look for a neutral step.
 #[derive(Debug, Clone, Copy)]
-pub struct Search {
+pub struct NeutralStepSearch {
     pub from: f64,
     pub to: f64,
     /// From one size to the next; windows of instability narrower than this may be missed.
@@ -264,7 +264,7 @@ pub enum Crossing {
     None,
 }
 
-impl Search {
+impl NeutralStepSearch {
     pub fn crossing(
         &self,
         mut radius: impl FnMut(f64) -> Result<f64, StabilityError>,
@@ -308,10 +308,10 @@ impl Limit {
         if let Limit::At(size) = self { Some(size) } else { None }
     }
 
-    pub fn words(self) -> String {
+    pub fn text(self) -> String {
         match self {
-            Limit::At(size) => format!("largest stable step {} s", three(size)),
-            Limit::Beyond(size) => format!("stable up to {} s and perhaps beyond", three(size)),
+            Limit::At(size) => format!("largest stable step {} s", three_digits(size)),
+            Limit::Beyond(size) => format!("stable up to {} s and perhaps beyond", three_digits(size)),
             Limit::System(_) => "the system itself grows".into(),
             Limit::Never => "unstable at every step".into(),
         }
@@ -319,14 +319,14 @@ impl Limit {
 }
 
 /// The largest stable step, looked for from `search.from` downwards and upwards.
-pub fn limit(run: &mut Run, search: &Search) -> Result<Limit, StabilityError> {
+pub fn limit(run: &mut Run, search: &NeutralStepSearch) -> Result<Limit, StabilityError> {
     let rate = |radius: f64, size: f64| radius.ln() / size;
     let mut from = search.from;
     let mut before: Option<f64> = None;
     for _ in 0..24 {
         let found = radius(run, from)?.radius;
         if found <= 1.0 + NEUTRAL {
-            let search = Search { from, ..*search };
+            let search = NeutralStepSearch { from, ..*search };
             return Ok(match search.crossing(|size| Ok(radius(run, size)?.radius))? {
                 Crossing::At(size) => Limit::At(size),
                 Crossing::Unstable | Crossing::None => Limit::Beyond(search.to),
@@ -345,7 +345,7 @@ pub fn limit(run: &mut Run, search: &Search) -> Result<Limit, StabilityError> {
 
 /// One way for a disturbance to go round: a bond, or the input of a plain connection.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Connection {
+pub struct CouplingLoop {
     pub name: String,
     pub inputs: Vec<usize>,
     /// The simulators at its ends, sorted.
@@ -353,7 +353,7 @@ pub struct Connection {
 }
 
 /// All bonds, and all connections that belong to none.
-pub fn connections(layout: &Layout) -> Vec<Connection> {
+pub fn connections(layout: &Layout) -> Vec<CouplingLoop> {
     let (topology, ports) = (&layout.topology, layout.ports());
     let between = |inputs: &[usize]| {
         let mut ends: Vec<usize> = Vec::new();
@@ -375,7 +375,7 @@ pub fn connections(layout: &Layout) -> Vec<Connection> {
             .filter(driven)
             .collect();
         inputs.iter().for_each(|input| taken[*input] = true);
-        all.push(Connection { name: bond.name.clone(), between: between(&inputs), inputs });
+        all.push(CouplingLoop { name: bond.name.clone(), between: between(&inputs), inputs });
     }
     for input in (0..topology.shape.inputs).filter(|input| !taken[*input]).filter(driven) {
         let from = topology.couplings.terms(input).first().map_or(0, |term| term.output);
@@ -384,7 +384,7 @@ pub fn connections(layout: &Layout) -> Vec<Connection> {
             ports.path(PowerVariable::Output(from)),
             ports.path(PowerVariable::Input(input))
         );
-        all.push(Connection { name, inputs: vec![input], between: between(&[input]) });
+        all.push(CouplingLoop { name, inputs: vec![input], between: between(&[input]) });
     }
     all
 }
@@ -407,7 +407,7 @@ pub fn opened<T>(
 }
 
 /// The radius with one connection opened at a time: the one that lowers it most limits the step.
-pub fn openings(run: &mut Run, size: f64) -> Result<Vec<(Connection, f64)>, StabilityError> {
+pub fn radii_without_each_loop(run: &mut Run, size: f64) -> Result<Vec<(CouplingLoop, f64)>, StabilityError> {
     let mut found = Vec::new();
     for connection in connections(run.layout()) {
         let opened = opened(run, &connection.inputs, |run| radius(run, size))?;
@@ -418,8 +418,8 @@ pub fn openings(run: &mut Run, size: f64) -> Result<Vec<(Connection, f64)>, Stab
 
 /// What the undivided system does by itself: the largest real part of its eigenvalues, in 1/s. `None` where states
 /// are hidden.
-pub fn growth_of_the_system(linearised: &Linearised) -> Option<f64> {
-    let modes = Eigen::of(&linearised.undivided()?)?.values;
+pub fn monolithic_growth(linearised: &LinearSystem) -> Option<f64> {
+    let modes = Eigen::of(&linearised.monolithic()?)?.values;
     Some(modes.iter().map(|mode| mode.re).fold(f64::NEG_INFINITY, f64::max))
 }
 

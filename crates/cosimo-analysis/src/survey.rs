@@ -7,7 +7,8 @@ use serde::{Serialize, Serializer};
 
 use crate::linearise::linearise;
 use crate::stability::{
-    How, Limit, NEUTRAL, Search, StabilityError, growth_of_the_system, limit, openings, radius,
+    Limit, NEUTRAL, NeutralStepSearch, ProbeMethod, StabilityError, limit, monolithic_growth,
+    radii_without_each_loop, radius,
 };
 
 /// How far beyond a limit connections are opened: far enough for the growth to be no rounding error.
@@ -21,17 +22,17 @@ const NO_GROWTH: f64 = 1e-6;
 pub struct Survey {
     /// The instant, in seconds.
     pub at: f64,
-    pub points: Vec<Point>,
+    pub points: Vec<SurveyPoint>,
     pub largest_stable_step: Option<f64>,
     #[serde(serialize_with = "limit_word")]
     pub limit: Limit,
     /// The connection without which the step would be stable, or at least most so.
     pub limited_by: Option<String>,
-    pub limiting: Option<Limiting>,
+    pub limiting: Option<LimitingConnections>,
     /// The rate per second at which the undivided system grows, where it does.
     pub growth_of_system: Option<f64>,
     #[serde(rename = "measured_by")]
-    pub how: How,
+    pub how: ProbeMethod,
     /// How many numbers a step maps onto themselves, and how many of them are states.
     pub states: usize,
     pub cells: usize,
@@ -41,7 +42,7 @@ pub struct Survey {
 
 /// A step size and its radius.
 #[derive(Debug, Clone, Serialize)]
-pub struct Point {
+pub struct SurveyPoint {
     pub step: f64,
     pub radius: f64,
     pub words: String,
@@ -49,7 +50,7 @@ pub struct Point {
 
 /// Connections opened one at a time just beyond the limit.
 #[derive(Debug, Clone, Serialize)]
-pub struct Limiting {
+pub struct LimitingConnections {
     pub step: f64,
     pub radius: f64,
     /// Each with the radius that is left without it, the most effective first.
@@ -62,7 +63,7 @@ pub struct OpenedConnection {
     pub radius: f64,
 }
 
-impl Limiting {
+impl LimitingConnections {
     /// The connection without which the step would be stable, or at least most so.
     pub fn culprit(&self) -> Option<&OpenedConnection> {
         self.opened.first().filter(|opened| opened.radius < self.radius * (1.0 - 1e-6))
@@ -86,13 +87,13 @@ pub fn survey(
     sizes: &[f64],
 ) -> Result<Survey, StabilityError> {
     let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
-    let search = Search { from: first, to: SEARCHED * last, factor: 1.1, precision: 1e-6 };
+    let search = NeutralStepSearch { from: first, to: SEARCHED * last, factor: 1.1, precision: 1e-6 };
     let mut points = Vec::new();
-    let (mut how, mut unseen) = (How::States, 0);
+    let (mut how, mut unseen) = (ProbeMethod::States, 0);
     for &step in sizes {
         let found = radius(run, step)?;
         (how, unseen) = (found.how, found.unseen);
-        points.push(Point { step, radius: found.radius, words: words(found.radius) });
+        points.push(SurveyPoint { step, radius: found.radius, words: radius_text(found.radius) });
     }
     let limit = limit(run, &search)?;
     let beyond = match limit {
@@ -106,14 +107,17 @@ pub fn survey(
     let equations = linearise(system, registry, run, first).ok();
     let growth = match limit {
         Limit::System(rate) => Some(rate),
-        _ => equations.as_ref().and_then(growth_of_the_system),
+        _ => equations.as_ref().and_then(monolithic_growth),
     };
     Ok(Survey {
         at: run.time().seconds(),
         points,
         largest_stable_step: limit.size(),
         limit,
-        limited_by: limiting.as_ref().and_then(Limiting::culprit).map(|culprit| culprit.connection.clone()),
+        limited_by: limiting
+            .as_ref()
+            .and_then(LimitingConnections::culprit)
+            .map(|culprit| culprit.connection.clone()),
         limiting,
         growth_of_system: growth.filter(|rate| *rate > NO_GROWTH * (1.0 / first)),
         how,
@@ -124,17 +128,17 @@ pub fn survey(
 }
 
 /// The connections of an unstable step, opened one at a time.
-fn limiting(run: &mut Run, step: f64) -> Result<Limiting, StabilityError> {
+fn limiting(run: &mut Run, step: f64) -> Result<LimitingConnections, StabilityError> {
     let radius = radius(run, step)?.radius;
-    let mut opened = openings(run, step)?;
+    let mut opened = radii_without_each_loop(run, step)?;
     opened.sort_by(|(_, a), (_, b)| a.total_cmp(b));
     let opened = opened.into_iter();
     let opened = opened.map(|(connection, radius)| OpenedConnection { connection: connection.name, radius });
-    Ok(Limiting { step, radius, opened: opened.collect() })
+    Ok(LimitingConnections { step, radius, opened: opened.collect() })
 }
 
 /// A radius in words.
-pub fn words(radius: f64) -> String {
+pub fn radius_text(radius: f64) -> String {
     let little = (radius - 1.0).abs();
     if little <= NEUTRAL {
         "neutral: a disturbance neither grows nor decays".into()

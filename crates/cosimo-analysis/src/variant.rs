@@ -47,7 +47,7 @@ impl VariantError {
     /// The message with its code, for where it stands inside another one.
     pub(crate) fn coded(&self) -> String {
         match self {
-            VariantError::Run(error) => error.coded(),
+            VariantError::Run(error) => error.text_with_code(),
             other => other.to_string(),
         }
     }
@@ -60,7 +60,7 @@ pub(crate) fn first_error(problems: &[Problem]) -> Option<&'static str> {
 /// The system with the named methods, as in `gauss-seidel+linear`: each name says which axis it belongs to.
 pub fn with_methods(system: &System, names: &str, registry: &Registry) -> Result<System, VariantError> {
     let mut changed = system.clone();
-    let recipe = &mut changed.recipe;
+    let recipe = &mut changed.methods;
     for name in names.split('+').map(str::trim) {
         let choice = Choice::named(name);
         if registry.inputs.iter().any(|entry| entry.name == name) {
@@ -89,7 +89,7 @@ pub fn with_methods(system: &System, names: &str, registry: &Registry) -> Result
 
 /// How the methods of a system are called, for headings.
 pub fn describe(system: &System) -> String {
-    let recipe = &system.recipe;
+    let recipe = &system.methods;
     let mut words = vec![recipe.partition.name.clone(), recipe.input.default.name.clone()];
     let mut others: Vec<&str> =
         recipe.input.inputs.iter().map(|(_, choice, _)| choice.name.as_str()).collect();

@@ -6,10 +6,10 @@ use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::core::registry::endings_text;
 use cosimo::core::trial::{self, Crash};
-pub(crate) use cosimo::open::Loaded;
+pub(crate) use cosimo::open::LoadedSystem;
 use cosimo::open::{self, OpenOptions};
 use cosimo::record::{self, Table, TableError};
-use cosimo::system::{Asked, Document, EndRule, Overrides};
+use cosimo::system::{Document, EndRule, Overrides, ReadOptions};
 
 use crate::{exit, report};
 
@@ -20,7 +20,7 @@ pub(crate) struct Subject {
     #[arg(required = true, value_name = "FILE")]
     pub what: Vec<String>,
     #[command(flatten)]
-    pub changes: Changes,
+    pub changes: SystemOverrides,
 }
 
 impl Subject {
@@ -35,7 +35,7 @@ impl Subject {
     }
 
     /// Opens and plans the system.
-    pub(crate) fn load(&self, registry: &Registry) -> Result<Loaded, u8> {
+    pub(crate) fn load(&self, registry: &Registry) -> Result<LoadedSystem, u8> {
         load(&self.what, &self.changes, registry)
     }
 }
@@ -67,12 +67,12 @@ pub(crate) struct Parts {
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, Default, clap::Args)]
-pub(crate) struct Changes {
+pub(crate) struct SystemOverrides {
     #[command(flatten)]
     pub span: Span,
     /// Cut the last step to hit the stop time, or run to the first point at or after it
     #[arg(long, value_enum)]
-    pub end: Option<End>,
+    pub end: Option<EndOption>,
     /// Step size in seconds: the fixed one, or the first one where steps vary
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     pub step: Option<f64>,
@@ -89,7 +89,7 @@ pub(crate) struct Changes {
     pub parts: Parts,
     /// FMUs for model exchange that are integrated together, without any coupling error: a,b, or * for all
     #[arg(long = "monolithic", alias = "strong", value_name = "NAMES")]
-    pub strong: Vec<String>,
+    pub monolithic: Vec<String>,
     /// What happens during the run: a file of timed and conditional actions
     ///
     /// Each `[[action]]` has `at = 2.0` or `when = "a.v > 1 and not t < 2"` (with `once = false` each time that becomes true)
@@ -112,20 +112,20 @@ pub(crate) struct Changes {
     pub record_every: Option<f64>,
 }
 
-impl Changes {
+impl SystemOverrides {
     pub(crate) fn options(&self) -> OpenOptions {
         let overrides = Overrides {
             stop: self.span.stop,
             end: self.end.map(|end| match end {
-                End::Exact => EndRule::Exact,
-                End::After => EndRule::After,
+                EndOption::Exact => EndRule::Exact,
+                EndOption::After => EndRule::After,
             }),
             step: self.step,
             own_steps: self.own_steps.clone(),
             tolerance: self.tolerance,
             connects: self.parts.connects.clone(),
             bonds: self.parts.bonds.clone(),
-            strong: self.strong.clone(),
+            monolithic: self.monolithic.clone(),
             input: self.input.clone(),
             solver: self.solver.clone(),
             sets: self.parts.sets.clone(),
@@ -138,23 +138,27 @@ impl Changes {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum End {
+pub(crate) enum EndOption {
     Exact,
     After,
 }
 
 /// Reads a system file without planning it.
-pub(crate) fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, u8> {
+pub(crate) fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, u8> {
     open::read(file, asked, registry).map_err(|error| report::failure(&error))
 }
 
 /// As much of a system as could be understood, with its problems.
-pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> Result<Document, u8> {
+pub(crate) fn draft(what: &[String], changes: &SystemOverrides, registry: &Registry) -> Result<Document, u8> {
     open::draft(what, &changes.options(), registry).map_err(|error| report::failure(&error))
 }
 
 /// Opens and plans a system.
-pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
+pub(crate) fn load(
+    what: &[String],
+    changes: &SystemOverrides,
+    registry: &Registry,
+) -> Result<LoadedSystem, u8> {
     open::load(what, &changes.options(), registry).map_err(|error| report::failure(&error))
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use cosimo::engine::Run;
-use cosimo::{End, Error, Moment, Observer, When};
+use cosimo::{Error, Moment, Observer, RunEnd, When};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -18,18 +18,18 @@ pub(crate) enum Mode {
 }
 
 /// The progress of one run as an observer.
-pub(crate) struct Watched {
+pub(crate) struct ProgressObserver {
     mode: Mode,
     progress: Option<Progress>,
 }
 
-impl Watched {
-    pub(crate) fn new(mode: Mode) -> Watched {
-        Watched { mode, progress: None }
+impl ProgressObserver {
+    pub(crate) fn new(mode: Mode) -> ProgressObserver {
+        ProgressObserver { mode, progress: None }
     }
 }
 
-impl Observer for Watched {
+impl Observer for ProgressObserver {
     fn when(&self) -> When {
         When::WallClock(if self.mode == Mode::Json { LINE } else { BAR })
     }
@@ -44,7 +44,7 @@ impl Observer for Watched {
         Ok(())
     }
 
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         if let Some(((run, outcome), progress)) = end.started.as_ref().zip(self.progress.as_ref()) {
             progress.finish(
                 run,
@@ -101,7 +101,7 @@ impl Progress {
     }
 
     /// To be called whenever the clock was looked at.
-    pub(crate) fn look(&mut self, run: &Run, now: Instant) {
+    pub(crate) fn observe(&mut self, run: &Run, now: Instant) {
         let pause = if self.mode == Mode::Json { LINE } else { BAR };
         if now - self.shown < pause {
             return;
@@ -139,7 +139,7 @@ impl Progress {
         let (time, counters) = (run.time().seconds(), run.counters());
         // As fast as so far in this process.
         let eta = (self.stop - time) / (time - self.from) * self.begun.elapsed().as_secs_f64();
-        let line = Line {
+        let line = ProgressLine {
             time,
             share: self.share(time),
             steps: counters.steps,
@@ -155,7 +155,7 @@ impl Progress {
 
 /// One of `--progress json`; no number is null.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ProgressLine<'a> {
     time: f64,
     share: f64,
     steps: u64,

@@ -34,7 +34,7 @@ pub(crate) fn more(problems: &[Problem]) -> Option<String> {
     let of = |severity| problems.iter().filter(move |problem| problem.severity == severity);
     let mut codes: Vec<&str> = of(Severity::Error).map(|problem| problem.code).collect();
     if codes.is_empty() {
-        codes = of(Severity::Remark).map(|problem| problem.code).collect();
+        codes = of(Severity::Warning).map(|problem| problem.code).collect();
     }
     let (first, rest) = codes.split_first()?;
     let mut others: Vec<&str> = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn alike<'p>(problems: impl Iterator<Item = &'p Problem>) -> Vec<Vec<
     for problem in problems {
         let place = match problem.severity {
             Severity::Error => groups.len(),
-            Severity::Remark => *places.entry((problem.code, impersonal(problem))).or_insert(groups.len()),
+            Severity::Warning => *places.entry((problem.code, impersonal(problem))).or_insert(groups.len()),
         };
         match groups.get_mut(place) {
             Some(members) => members.push(problem),
@@ -138,7 +138,7 @@ pub(crate) fn others(rest: &[&Problem]) -> String {
 }
 
 fn of_remarks(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
-    problems.iter().filter(|problem| problem.severity == Severity::Remark)
+    problems.iter().filter(|problem| problem.severity == Severity::Warning)
 }
 
 /// An error without a place in a file.
@@ -219,7 +219,7 @@ fn renderer() -> Renderer {
 fn group<'a>(problem: &'a Problem, files: &'a Files) -> Group<'a> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
-        Severity::Remark => Level::NOTE.with_name("remark"),
+        Severity::Warning => Level::NOTE.with_name("remark"),
     };
     let mut group = Group::with_title(level.primary_title(printable(&problem.message)).id(problem.code));
     if let Some((file, span)) = place(problem, files) {

@@ -132,7 +132,7 @@ impl StallDetector {
 
     /// After a step of a size: whether there were too many in a row that are too short.
     #[inline]
-    pub fn stuck(&mut self, size: f64) -> bool {
+    pub fn is_stalled(&mut self, size: f64) -> bool {
         if size >= self.shortest {
             self.count = 0;
             return false;
@@ -143,7 +143,7 @@ impl StallDetector {
 }
 
 /// Whether somebody at an instant is at the end of a step, up to rounding: beats of several sizes meet beside each other.
-pub fn arrived(at: Time, step: Window) -> bool {
+pub fn has_reached_end(at: Time, step: Window) -> bool {
     at.seconds() >= step.to.seconds() - SAME * step.size
 }
 
@@ -204,7 +204,7 @@ impl OutputGrid {
 
     /// Whether an instant was reached since the last call; several count as one.
     #[inline]
-    pub fn strikes(&mut self, clock: &Clock) -> bool {
+    pub fn is_due(&mut self, clock: &Clock) -> bool {
         if !self.reached(clock) {
             return false;
         }
@@ -235,7 +235,7 @@ mod tests {
         let mut clock = Clock::starting_at(Time::default());
         for _ in 0..3 {
             clock.accept(clock.window(0.1, Limit::None));
-            assert!(beat.strikes(&clock));
+            assert!(beat.is_due(&clock));
         }
     }
 
@@ -243,10 +243,10 @@ mod tests {
     fn only_many_short_steps_in_a_row_are_a_crawl() {
         let mut crawl = StallDetector::between(0.0, 2.0);
         for size in [1e-13, 2.1e-12].repeat(StallDetector::MOST as usize) {
-            assert!(!crawl.stuck(size));
+            assert!(!crawl.is_stalled(size));
         }
-        assert!((1..StallDetector::MOST).all(|_| !crawl.stuck(1e-300)) && crawl.stuck(0.0));
-        assert!(!StallDetector::between(0.0, f64::INFINITY).stuck(0.0));
+        assert!((1..StallDetector::MOST).all(|_| !crawl.is_stalled(1e-300)) && crawl.is_stalled(0.0));
+        assert!(!StallDetector::between(0.0, f64::INFINITY).is_stalled(0.0));
     }
 
     fn run(clock: &mut Clock, size: f64, limit: Limit, steps: usize) {
@@ -309,7 +309,7 @@ mod tests {
         let (mut clock, mut beat) = (Clock::starting_at(start), OutputGrid::new(start, every));
         let mut points = Vec::new();
         for point in 0..=steps {
-            if beat.strikes(&clock) {
+            if beat.is_due(&clock) {
                 points.push(point);
             }
             run(&mut clock, size, Limit::None, 1);
@@ -348,9 +348,9 @@ mod tests {
         assert_eq!(clock.own(0.3, window, 0.1, Limit::At(end)).to, end);
         // Three windows later, whatever the rounding.
         clock.accept(window);
-        assert!(!arrived(clock.now(), own));
+        assert!(!has_reached_end(clock.now(), own));
         run(&mut clock, 0.1, Limit::None, 2);
-        assert!(arrived(clock.now(), own));
+        assert!(has_reached_end(clock.now(), own));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::line::LineEnd;
 
 /// Efforts at an instant, from the flows among the outputs there. No such flow depends on an effort.
-pub fn exert(ends: &[LineEnd<'_>], t: f64, outputs: &[f64], inputs: &mut [f64]) {
+pub fn apply_line_efforts(ends: &[LineEnd<'_>], t: f64, outputs: &[f64], inputs: &mut [f64]) {
     for end in ends {
         inputs[end.effort] = end.effort(t, outputs[end.flow]);
     }
@@ -76,7 +76,7 @@ mod tests {
             most: 1.0,
         };
         let mut inputs = [7.0, f64::NAN];
-        exert(&[end(0.1, 2.0)], 0.05, &[4.0], &mut inputs);
+        apply_line_efforts(&[end(0.1, 2.0)], 0.05, &[4.0], &mut inputs);
         assert_eq!(inputs, [7.0, 3.0 - 8.0]);
 
         let mut tuning = Tuning::new(2);

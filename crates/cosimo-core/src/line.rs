@@ -45,7 +45,7 @@ impl StampTable {
     }
 
     /// For stamps of somebody else.
-    pub fn awaiting(between: StampInterpolation) -> StampTable {
+    pub fn empty(between: StampInterpolation) -> StampTable {
         StampTable { between, ..StampTable::default() }
     }
 

@@ -19,7 +19,7 @@ pub struct ModelPlace {
 
 impl ModelPlace {
     /// Behind those that take so much of the buffers.
-    pub fn behind(
+    pub fn following(
         (first_state, present, matrices): (usize, usize, usize),
         (states, inputs, outputs): (usize, usize, usize),
     ) -> ModelPlace {

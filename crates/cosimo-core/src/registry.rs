@@ -125,7 +125,7 @@ impl Range {
             }
     }
 
-    pub fn words(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Range::Finite => "a finite number",
             Range::Positive => "a finite number above 0",
@@ -183,9 +183,9 @@ impl Spec {
     }
 
     /// What is wanted, in words.
-    pub fn wanted(&self) -> String {
+    pub fn expected(&self) -> String {
         match self.kind {
-            OptionKind::Number { range, .. } => range.words().into(),
+            OptionKind::Number { range, .. } => range.text().into(),
             OptionKind::Count { least, .. } => format!("a whole number of at least {least}"),
             OptionKind::Choice { of, .. } => format!("one of {}", quoted(of)),
             OptionKind::Flag { .. } => "true or false".into(),
@@ -262,7 +262,7 @@ impl Options {
                     key: key.clone(),
                     message: format!(
                         "`{key}` of {owner} must be {}, found {}",
-                        spec.wanted(),
+                        spec.expected(),
                         value.describe()
                     ),
                     hint: None,
@@ -494,14 +494,14 @@ pub struct OpenRequest<'a> {
 pub struct JoinRequest<'a> {
     pub name: &'a str,
     pub members: &'a [OpenRequest<'a>],
-    pub wires: &'a [InnerWire],
+    pub connections: &'a [InnerConnection],
     /// As parameters of a component.
     pub options: &'a [(String, Value)],
 }
 
 /// What drives an input from inside: a constant and a sum of outputs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct InnerWire {
+pub struct InnerConnection {
     /// Member and input.
     pub to: (usize, usize),
     /// Member, output and gain.
@@ -627,7 +627,7 @@ pub struct Registry {
     pub corrections: Vec<&'static MethodEntry<dyn Correction>>,
     pub jacobians: Vec<&'static MethodEntry<dyn JacobianSource>>,
     pub estimates: Vec<&'static MethodEntry<dyn Estimate>>,
-    pub laws: Vec<&'static MethodEntry<dyn StepController>>,
+    pub controllers: Vec<&'static MethodEntry<dyn StepController>>,
     pub steadiness: Vec<&'static MethodEntry<dyn Steadiness>>,
     pub sources: Vec<Arc<dyn Source>>,
     pub references: Vec<&'static ReferenceEntry>,
@@ -696,7 +696,7 @@ impl Registry {
             ("correction", listed(&self.corrections)),
             ("jacobian", listed(&self.jacobians)),
             ("estimate", listed(&self.estimates)),
-            ("controller", listed(&self.laws)),
+            ("controller", listed(&self.controllers)),
             ("steadiness", listed(&self.steadiness)),
         ]
     }

@@ -16,7 +16,7 @@ use crate::simulator_pool::{
 pub(crate) struct Attempt<'a> {
     pub layout: &'a Layout,
     pub board: &'a mut Board,
-    pub crew: &'a mut SimulatorPool,
+    pub simulators: &'a mut SimulatorPool,
     /// The window that was run last.
     pub window: Window,
     /// Inputs are fitted by the companions of their fits.
@@ -52,7 +52,7 @@ impl Trial for Attempt<'_> {
     }
 
     fn stash_outputs(&mut self) {
-        let Board { kept, traces, .. } = &mut *self.board;
+        let Board { stashed: kept, traces, .. } = &mut *self.board;
         kept.copy_from_slice(traces.newest());
     }
 
@@ -109,7 +109,7 @@ impl Passes for Attempt<'_> {
 
 impl Attempt<'_> {
     fn run(&mut self, task: Task, window: Window) -> Result<(), StepError> {
-        self.crew.step(task, &mut self.board.buffers, self.layout, window).map(|_| ())
+        self.simulators.step(task, &mut self.board.buffers, self.layout, window).map(|_| ())
     }
 
     /// Every stage once, on what the traces know by now.
@@ -142,8 +142,8 @@ impl Attempt<'_> {
             if !layout.methods.rates.is_empty() {
                 board.paces.go_on(layout, index, window, &mut board.buffers.segments);
             }
-            if !layout.topology.parcels.is_empty() {
-                self.crew.step(
+            if !layout.topology.byte_connections.is_empty() {
+                self.simulators.step(
                     Task::Take(SimulatorSelection::Stage(index)),
                     &mut board.buffers,
                     layout,
@@ -151,20 +151,22 @@ impl Attempt<'_> {
                 )?;
             }
             let task = Task::Advance { window, stage: index };
-            let outcome = self.crew.step(task, &mut board.buffers, layout, window)?;
+            let outcome = self.simulators.step(task, &mut board.buffers, layout, window)?;
             board.counters.evaluations += outcome.evaluations;
             board.event |= outcome.event;
             board.ended = board.ended.or(outcome.ended);
             let announced = board.next_event.filter(|event| *event > window.to);
             board.next_event = earlier(announced, outcome.next_event);
-            if !layout.topology.parcels.is_empty() {
-                self.crew.step(
+            if !layout.topology.byte_connections.is_empty() {
+                self.simulators.step(
                     Task::Give(SimulatorSelection::Stage(index)),
                     &mut board.buffers,
                     layout,
                     window,
                 )?;
-                board.send(|wire| layout.methods.stage_of[layout.topology.parcels[wire].from.0] == index);
+                board.send(|wire| {
+                    layout.methods.stage_of[layout.topology.byte_connections[wire].from.0] == index
+                });
             }
             for outputs in &stage.outputs {
                 let slopes =
@@ -197,7 +199,7 @@ impl Attempt<'_> {
         let age =
             board.model_age.map(|age| age + 1).filter(|age| models.every.is_none_or(|every| *age < every));
         let task = Task::Linearise { matrices: age.is_none() };
-        self.crew.step(task, &mut board.buffers, self.layout, window)?;
+        self.simulators.step(task, &mut board.buffers, self.layout, window)?;
         board.model_age = Some(age.unwrap_or(0));
         board.counters.linearised += u64::from(age.is_none());
         board.counters.oldest_model = board.counters.oldest_model.max(age.unwrap_or(0));
@@ -281,7 +283,7 @@ impl Attempt<'_> {
         board.offsets.copy_from_slice(&board.buffers.segments);
         board.scratch_left.copy_from_slice(&board.buffers.outputs);
         let (at, instant) = (window.to, Instant::Exchange(window.size));
-        let mut settling = InstantSolver { layout, board, crew: self.crew, at, instant };
+        let mut settling = InstantSolver { layout, board, simulators: self.simulators, at, instant };
         settling.begin_from(window.size);
         let settled = settling.in_order();
         settled.map_err(|trouble| settling.error(trouble, |blamed| stepping(layout, blamed, window)))?;

@@ -39,7 +39,7 @@ pub struct Board {
     /// Scratch of the iteration.
     pub(crate) sweeps: Vec<f64>,
     /// Outputs that the estimate put aside.
-    pub(crate) kept: Vec<f64>,
+    pub(crate) stashed: Vec<f64>,
     /// Outputs as the step left them, while simulators settle on new inputs.
     pub(crate) scratch_left: Vec<f64>,
     /// Inputs whose signal is not their sources', so that no correction of it makes sense.
@@ -48,7 +48,7 @@ pub struct Board {
     pub(crate) changed: usize,
     pub(crate) ledger: Ledger,
     pub(crate) paces: RateSchedule,
-    pub(crate) law: Vec<f64>,
+    pub(crate) controller: Vec<f64>,
     pub(crate) next_event: Option<Time>,
     /// Somebody stands at an event at the end of the window.
     pub(crate) event: bool,
@@ -81,7 +81,7 @@ impl Board {
     pub(crate) fn new(layout: &Layout) -> Board {
         let Layout { topology, methods, rows, .. } = layout;
         let (inputs, outputs) = (topology.shape.inputs, topology.shape.outputs);
-        let parcels = topology.parcels.len();
+        let parcels = topology.byte_connections.len();
         let derivatives = |asked: bool| vec![0.0; if asked { topology.jacobian_size() } else { 0 }];
         let rooms =
             |order: &Order| order.loops.iter().map(|found| LoopWorkspace::of(layout, found)).collect();
@@ -90,8 +90,8 @@ impl Board {
             planned.correction.start(&topology.shape, &mut memory[planned.memory.clone()]);
         }
         let (present, matrices) = methods.models.as_ref().map_or((0, 0), PlannedModels::sizes);
-        let mut law = vec![0.0; methods.law.memory()];
-        methods.law.start(&mut law);
+        let mut law = vec![0.0; methods.controller.memory()];
+        methods.controller.start(&mut law);
         let ledger = Ledger::new(&topology.bonds);
         Board {
             traces: Traces::new(outputs),
@@ -125,14 +125,14 @@ impl Board {
                 parcels: vec![Vec::new(); parcels],
             },
             sweeps: vec![0.0; methods.iteration.scratch(&topology.shape)],
-            kept: vec![0.0; outputs],
+            stashed: vec![0.0; outputs],
             scratch_left: vec![0.0; outputs],
             overridden: Vec::with_capacity(inputs),
             changed: 0,
             memory,
             ledger,
             paces: RateSchedule::new(layout),
-            law,
+            controller: law,
             next_event: None,
             event: false,
             ended: None,
@@ -149,7 +149,7 @@ impl Board {
         self.bookmark.ledger.copy_from(&self.ledger);
         self.paces.set_bookmark();
         self.bookmark.next_event = self.next_event;
-        self.bookmark.parcels.clone_from_slice(&self.buffers.parcels);
+        self.bookmark.parcels.clone_from_slice(&self.buffers.bytes_in);
     }
 
     pub(crate) fn rewind(&mut self) {
@@ -161,20 +161,20 @@ impl Board {
         self.ledger.copy_from(&self.bookmark.ledger);
         self.paces.rewind();
         self.next_event = self.bookmark.next_event;
-        self.buffers.parcels.clone_from_slice(&self.bookmark.parcels);
+        self.buffers.bytes_in.clone_from_slice(&self.bookmark.parcels);
     }
 
     /// The first wire on which something new was shown.
-    pub(crate) fn unsent(&self) -> Option<usize> {
-        self.buffers.parcels.iter().zip(&self.buffers.given).position(|(sent, given)| sent != given)
+    pub(crate) fn unpublished_output(&self) -> Option<usize> {
+        self.buffers.bytes_in.iter().zip(&self.buffers.bytes_out).position(|(sent, given)| sent != given)
     }
 
     /// Puts what was shown on its way; whether any of it is new.
     pub(crate) fn send(&mut self, sent: impl Fn(usize) -> bool) -> bool {
         let mut new = false;
-        for wire in (0..self.buffers.parcels.len()).filter(|wire| sent(*wire)) {
-            if self.buffers.parcels[wire] != self.buffers.given[wire] {
-                self.buffers.parcels[wire].clone_from(&self.buffers.given[wire]);
+        for wire in (0..self.buffers.bytes_in.len()).filter(|wire| sent(*wire)) {
+            if self.buffers.bytes_in[wire] != self.buffers.bytes_out[wire] {
+                self.buffers.bytes_in[wire].clone_from(&self.buffers.bytes_out[wire]);
                 new = true;
             }
         }
@@ -200,7 +200,7 @@ impl Board {
             applied: &self.buffers.segments,
             outputs: &self.buffers.outputs,
             integrals: &self.buffers.integrals,
-            stashed: &self.kept,
+            stashed: &self.stashed,
             traces: &self.traces,
             couplings: &layout.topology.couplings,
             bonds: &layout.topology.bonds,

@@ -89,7 +89,7 @@ pub(crate) fn walk(
             return Err(CheckpointError::CannotFreeze(name.clone()));
         }
         match islands {
-            Some(islands) => islands.freeze(island)?,
+            Some(islands) => islands.serialize_states(island)?,
             None => island.rest(Task::Freeze)?,
         }
         walk.bytes(&mut theirs);
@@ -109,7 +109,7 @@ pub(crate) fn walk(
         scenario.redo(island)?;
     }
     match islands {
-        Some(islands) => islands.thaw(island)?,
+        Some(islands) => islands.deserialize_states(island)?,
         None => island.rest(Task::Thaw)?,
     }
     Ok(())
@@ -123,7 +123,7 @@ fn remembered(
 ) {
     let Island { board, clock, size, error, window, .. } = island;
     let buffers = &mut board.buffers;
-    buffers.frozen.iter_mut().chain(&mut buffers.parcels).for_each(|bytes| walk.bytes(bytes));
+    buffers.frozen.iter_mut().chain(&mut buffers.bytes_in).for_each(|bytes| walk.bytes(bytes));
     board.counters.all().into_iter().for_each(|count| walk.count(count));
     walk.count(&mut board.counters.evaluations); // twice in this version
     let mut beat = progress.beat.unwrap_or(NO_BEAT);
@@ -138,7 +138,7 @@ fn remembered(
     board.next_event = next_event.and_then(Time::new);
     walk.traces(&mut board.traces);
     board.ledger.walk(walk);
-    walk.numbers(board.memory.iter_mut().chain(&mut board.law).chain(&mut board.held));
+    walk.numbers(board.memory.iter_mut().chain(&mut board.controller).chain(&mut board.held));
     let mut age = board.model_age.map(|age| age as f64);
     walk.maybe(&mut age);
     board.model_age = age.map(|age| age as u64);
@@ -186,7 +186,7 @@ fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
         layout.topology.shape.bonds,
         island.board.memory.len(),
         island.board.buffers.matrices.len(),
-        island.board.law.len(),
+        island.board.controller.len(),
         layout.methods.estimate_name,
         scenario.map_or(0, Scenario::len),
     )

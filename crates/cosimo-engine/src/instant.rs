@@ -5,7 +5,7 @@
 
 use cosimo_core::error::StepError;
 use cosimo_core::{PowerVariable, Segment, Time};
-use cosimo_ode::{Equations, Newton, Unsolved};
+use cosimo_ode::{Equations, Newton, NewtonError};
 
 use crate::board::Board;
 use crate::plan::{Layout, Loop, Order, OrderStep};
@@ -76,7 +76,7 @@ impl From<FaultOf> for InstantFailure {
 pub(crate) struct InstantSolver<'a> {
     pub layout: &'a Layout,
     pub board: &'a mut Board,
-    pub crew: &'a mut SimulatorPool,
+    pub simulators: &'a mut SimulatorPool,
     pub at: Time,
     pub instant: Instant,
 }
@@ -167,7 +167,7 @@ impl<'a> InstantSolver<'a> {
     /// Outputs of `who`, whatever they are if that is `lenient`.
     fn hear(&mut self, who: SimulatorSelection, lenient: bool) -> Result<(), InstantFailure> {
         let board = &mut *self.board;
-        self.crew.run(Task::Settle { at: self.at, who, lenient }, &mut board.buffers)?;
+        self.simulators.run(Task::Settle { at: self.at, who, lenient }, &mut board.buffers)?;
         let slopes: &[f64] = if self.layout.topology.shape.slopes { &board.buffers.slopes } else { &[] };
         board.traces.put(0, &board.buffers.outputs, slopes);
         Ok(())
@@ -251,7 +251,7 @@ impl<'a> InstantSolver<'a> {
             InstantFailure::LoopNotSolved { place, what, rounds } => (place, what, rounds),
         };
         let (layout, board, found) = (self.layout, &*self.board, &self.order().loops[place]);
-        let path = layout.ports().way_round(&found.path);
+        let path = layout.ports().loop_text(&found.path);
         let name = |end: PowerVariable| layout.ports().path(end);
         let unknowns =
             found.unknowns.iter().map(|&input| (PowerVariable::Input(input), board.unknowns[input].at(0.0)));
@@ -296,8 +296,8 @@ impl Equation<'_, '_> {
             } else {
                 self.guess(u);
                 newton.solve_equations(u, self).map_err(|trouble| match trouble {
-                    Unsolved::Refused(unsettled) => unsettled,
-                    Unsolved::Stuck { unknown, iterations, .. } => unsolved(
+                    NewtonError::Refused(unsettled) => unsettled,
+                    NewtonError::Stuck { unknown, iterations, .. } => unsolved(
                         PowerVariable::Input(found.unknowns[unknown % found.unknowns.len()]),
                         iterations,
                     ),
@@ -361,7 +361,7 @@ impl Equations for Equation<'_, '_> {
     fn derivatives(&mut self, into: &mut [f64]) -> Result<bool, InstantFailure> {
         let found = self.found;
         let (order, offset) = (self.settling.order(), self.settling.offset());
-        let InstantSolver { layout, board, crew, .. } = &mut *self.settling;
+        let InstantSolver { layout, board, simulators: crew, .. } = &mut *self.settling;
         let declares =
             |output: &usize| layout.topology.interfaces[layout.topology.owners[*output]].abilities.jacobian;
         if layout.topology.shape.slopes || !found.outputs.iter().all(declares) {

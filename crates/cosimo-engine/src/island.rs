@@ -70,7 +70,7 @@ impl Island {
             self.board.traces.commit();
         }
         // Texts pass through as many simulators as there are at most.
-        for _ in 0..=self.layout.topology.blocks.len().min(self.layout.topology.parcels.len()) {
+        for _ in 0..=self.layout.topology.blocks.len().min(self.layout.topology.byte_connections.len()) {
             self.rest(Task::Give(SimulatorSelection::All))?;
             if !self.board.send(|_| true) {
                 break;
@@ -79,7 +79,7 @@ impl Island {
         }
         self.board.traces.open(at);
         self.board.traces.put(0, &vec![0.0; self.layout.topology.shape.outputs], &[]);
-        self.settle(Instant::Start, |settling| {
+        self.set_inputs_at(Instant::Start, |settling| {
             settling.begin()?;
             settling.in_order()?;
             // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
@@ -94,8 +94,8 @@ impl Island {
             self.pass_on(at)?;
             self.pass_on(at)?;
         }
-        if let Some(rehearsed) = self.layout.limits.rehearsed.take() {
-            self.board.buffers.rehearsals = rehearsed;
+        if let Some(rehearsed) = self.layout.limits.rollback_checks.take() {
+            self.board.buffers.rollback_checks = rehearsed;
         } else if self.layout.limits.relies_on_rollback {
             self.rest(Task::Rehearse(self.next_window()))?;
         }
@@ -107,7 +107,7 @@ impl Island {
     pub(crate) fn exit_initialisation(&mut self) -> Result<(), StepError> {
         let sources = self.exit_of(false)?;
         if sources {
-            self.settle(Instant::Start, |settling| settling.in_order())?;
+            self.set_inputs_at(Instant::Start, |settling| settling.in_order())?;
         }
         if self.exit_of(true)? || sources { self.pass_on(self.clock.now()) } else { Ok(()) }
     }
@@ -130,14 +130,14 @@ impl Island {
     }
 
     /// Everybody at the present instant.
-    pub(crate) fn settle(
+    pub(crate) fn set_inputs_at(
         &mut self,
         instant: Instant,
         work: impl FnOnce(&mut InstantSolver<'_>) -> Result<(), InstantFailure>,
     ) -> Result<(), StepError> {
         let at = self.clock.now();
         let Island { layout, board, crew, .. } = self;
-        let mut settling = InstantSolver { layout, board, crew, at, instant };
+        let mut settling = InstantSolver { layout, board, simulators: crew, at, instant };
         work(&mut settling)
             .map_err(|trouble| settling.error(trouble, |blamed| resting(settling.layout, blamed, at)))
     }
@@ -169,10 +169,10 @@ impl Island {
             *unknown = Segment::constant(applied.at(window.size));
         }
         for round in 0.. {
-            let mut settling = InstantSolver { layout, board, crew, at, instant: Instant::Jump };
+            let mut settling = InstantSolver { layout, board, simulators: crew, at, instant: Instant::Jump };
             settling.tell_all();
             let outcome = settling
-                .crew
+                .simulators
                 .run(
                     Task::Settle { at, who: SimulatorSelection::EventsOrDirect, lenient: false },
                     &mut settling.board.buffers,
@@ -195,12 +195,12 @@ impl Island {
             let announced = board.next_event.filter(|event| *event > at);
             board.next_event = earlier(announced, outcome.next_event.filter(|event| *event > at));
             let mut sent = None;
-            if !layout.topology.parcels.is_empty() {
+            if !layout.topology.byte_connections.is_empty() {
                 let mut pass = |task: Task, buffers: &mut Buffers| {
                     crew.run(task, buffers).map_err(|blamed| resting(layout, blamed, at))
                 };
                 pass(Task::Give(SimulatorSelection::EventsOrDirect), &mut board.buffers)?;
-                sent = board.unsent();
+                sent = board.unpublished_output();
                 if sent.is_some() {
                     board.send(|_| true);
                     pass(Task::Take(SimulatorSelection::EventsOrDirect), &mut board.buffers)?;
@@ -216,7 +216,7 @@ impl Island {
                     });
                 }
                 (None, Some(wire)) if last => {
-                    let (from, port) = layout.topology.parcels[wire].from;
+                    let (from, port) = layout.topology.byte_connections[wire].from;
                     let (name, port) = (
                         &layout.topology.names[from],
                         &layout.topology.interfaces[from].byte_outputs[port].name,
@@ -267,7 +267,7 @@ impl Island {
                 }
             };
             let order = self.layout.methods.estimate.order(&self.layout.topology.shape);
-            let factor = self.layout.methods.law.factor(&self.board.law, error, order);
+            let factor = self.layout.methods.controller.factor(&self.board.controller, error, order);
             if let Some(smaller) =
                 self.layout.limits.control.retry(error, factor, window.size, &mut self.board.counters)
             {
@@ -287,7 +287,7 @@ impl Island {
     /// Keeps a step, unless time hardly moves.
     pub(crate) fn close(&mut self, window: Window, error: f64, factor: f64) -> Result<(), StepError> {
         self.commit(window, error, factor);
-        if self.crawl.stuck(window.size) {
+        if self.crawl.is_stalled(window.size) {
             let shortest = self.crawl.shortest();
             return Err(StepError::Stuck { steps: StallDetector::MOST, shortest, window });
         }
@@ -326,8 +326,15 @@ impl Island {
             self.board.set_bookmark();
         }
         let Island { layout, board, crew, .. } = self;
-        let mut attempt =
-            Attempt { layout, board, crew, window, companions: false, whole: window.size, limits };
+        let mut attempt = Attempt {
+            layout,
+            board,
+            simulators: crew,
+            window,
+            companions: false,
+            whole: window.size,
+            limits,
+        };
         let error = layout.methods.estimate.attempt(&mut attempt, window)?;
         if error.is_finite() {
             Ok(error)
@@ -346,7 +353,7 @@ impl Island {
     }
 
     fn commit(&mut self, window: Window, error: f64, factor: f64) {
-        self.layout.methods.law.learn(error, &mut self.board.law);
+        self.layout.methods.controller.learn(error, &mut self.board.controller);
         if !self.layout.topology.bonds.is_empty() {
             for bond in 0..self.layout.topology.bonds.len() {
                 let part =
@@ -400,12 +407,17 @@ impl Island {
 
     /// One step of the given size from the given cells. The island is afterwards as it was.
     pub fn map(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
-        self.respond(size, from, to)
+        self.step_response(size, from, to)
     }
 
     /// Steps of the given size from the given cells, the cells after each of them one after the other. There are as
     /// many steps as `to` has room for. The island is afterwards as it was.
-    pub fn respond(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
+    pub fn step_response(
+        &mut self,
+        size: f64,
+        from: Option<&[f64]>,
+        to: &mut [f64],
+    ) -> Result<(), StepError> {
         self.rest(Task::Save(Slot::Probe))?;
         let traces = self.board.traces.clone();
         let memory = self.board.memory.clone();

@@ -4,7 +4,7 @@
 //! other simulator; `rates.rs` tells it where its own steps end.
 
 use cosimo_core::abilities;
-use cosimo_core::clock::{Limit, arrived, part, parts};
+use cosimo_core::clock::{Limit, has_reached_end, part, parts};
 use cosimo_core::interface::Interface;
 use cosimo_core::simulator::{
     Ability, Bytes, Events, Jacobian, MultiRate, Rollback, SerializeState, States, StepIntegrals,
@@ -27,11 +27,11 @@ pub(crate) fn around(
     system: &System,
     problems: &mut Vec<Problem>,
 ) -> Vec<Option<Box<dyn Simulator>>> {
-    let step = &system.recipe.step;
+    let step = &system.methods.step;
     let window = step.size.unwrap_or(step.max);
     let pace = |(simulator, component): (Option<Box<dyn Simulator>>, &cosimo_system::Component)| {
         let Some((every, span)) = &component.step else { return simulator };
-        let groups = system.strong.iter();
+        let groups = system.monolithic.iter();
         let group =
             groups.clone().find(|group| group.components.iter().any(|(name, _)| *name == component.name));
         if let Some(group) = group {
@@ -283,7 +283,7 @@ impl MultiRateSimulator {
             let share = bump(to / own.size) - bump(from / own.size);
             *integral = shown.integral(to) - shown.integral(from) + share * missed;
         }
-        let arrived = arrived(window.to, own);
+        let arrived = has_reached_end(window.to, own);
         (self.state.ahead, self.state.at) = (!arrived, to);
         if arrived {
             out.values.copy_from_slice(&self.state.end);
@@ -331,7 +331,7 @@ impl MultiRateSimulator {
     ) -> Result<StepResult, SimulatorError> {
         self.touch();
         // From where it stands, which may lie beside the window's start by rounding.
-        let stands = self.state.own.size > 0.0 && arrived(window.from, self.state.own);
+        let stands = self.state.own.size > 0.0 && has_reached_end(window.from, self.state.own);
         let window =
             Window { from: if stands { self.state.own.to.max(window.from) } else { window.from }, ..window };
         let sizes = parts(window, self.every);

@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use cosimo_core::clock::{Limit, arrived, parts};
+use cosimo_core::clock::{Limit, has_reached_end, parts};
 use cosimo_core::method::OwnStep;
 use cosimo_core::{Clock, LongStep, Segment, Time, Window};
 
@@ -95,11 +95,11 @@ impl RateSchedule {
         let mut told = false;
         for (rate, pace) in layout.methods.rates.iter().zip(&mut self.all) {
             pace.begins = false;
-            if arrived(window.from, pace.own) {
+            if has_reached_end(window.from, pace.own) {
                 let limit = if rate.rigid { limits.end } else { limits.known };
                 pace.own = pace.clock.own(rate.every, window, whole, limit);
                 pace.clock.accept(pace.own);
-                pace.longer = !arrived(window.to, pace.own);
+                pace.longer = !has_reached_end(window.to, pace.own);
                 pace.begins = pace.longer;
                 pace.steps += if pace.longer { 1 } else { parts(pace.own, rate.every).0 };
             }
@@ -154,7 +154,7 @@ impl RateSchedule {
     /// Where the next one of the longer steps ends.
     #[inline]
     pub(crate) fn next_end(&self, now: Time) -> Option<Time> {
-        self.all.iter().map(|pace| pace.own).filter(|own| !arrived(now, *own)).map(|own| own.to).min()
+        self.all.iter().map(|pace| pace.own).filter(|own| !has_reached_end(now, *own)).map(|own| own.to).min()
     }
 
     /// How many steps each of the components has made.

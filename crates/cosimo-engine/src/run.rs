@@ -15,7 +15,7 @@ use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
 use crate::island::Island;
 use crate::ledger::Ledger;
 use crate::lines::{Islands, LineNetworkTotals};
-use crate::plan::{Layout, Plan, island, rehearsal};
+use crate::plan::{Layout, Plan, island, rollback_check};
 use crate::scenario::Scenario;
 use crate::step_limits::Counters;
 use crate::summary::{BondSummary, Summary};
@@ -38,7 +38,7 @@ impl RunError {
     }
 
     /// The message with its code behind it, for where it stands inside another one.
-    pub fn coded(&self) -> String {
+    pub fn text_with_code(&self) -> String {
         self.code().map_or_else(|| self.to_string(), |code| format!("{self} [{code}]"))
     }
 }
@@ -130,14 +130,14 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Initialises all simulators on their threads; `threads` above the number of simulators are not used.
     pub fn new(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        Run::begin(Run::rehearse(plan)?, threads)
+        Run::begin(Run::check_rollback(plan)?, threads)
     }
 
     /// Tries rollback in another process, if the plan relies on it and trials are kept apart; otherwise the run tries it
     /// when it begins. Runs do this by themselves; programs whose runs begin on threads of their own call it before.
-    pub fn rehearse(plan: Plan) -> Result<Plan, RunError> {
-        let wanted = plan.layout.limits.relies_on_rollback && plan.layout.limits.rehearsed.is_none();
-        if wanted { Ok(rehearsal::isolated(plan)?) } else { Ok(plan) }
+    pub fn check_rollback(plan: Plan) -> Result<Plan, RunError> {
+        let wanted = plan.layout.limits.relies_on_rollback && plan.layout.limits.rollback_checks.is_none();
+        if wanted { Ok(rollback_check::isolated(plan)?) } else { Ok(plan) }
     }
 
     pub(crate) fn begin(plan: Plan, threads: usize) -> Result<Run, RunError> {
@@ -145,11 +145,11 @@ impl Run {
         let mut island = island(layout, simulators, threads);
         let islands = formed.map(|formed| Islands::start(formed, threads, &mut island)).transpose()?;
         island.enter()?;
-        let named = island.layout.topology.names.iter().zip(&island.board.buffers.rehearsals);
+        let named = island.layout.topology.names.iter().zip(&island.board.buffers.rollback_checks);
         for (name, rehearsal) in named {
             if let RollbackCheck::Doubtful(words) = rehearsal {
                 let message = format!("component `{name}`: {words}");
-                remarks.push(Problem::remark("run/doubtful-rollback", message, 0..0));
+                remarks.push(Problem::warning("run/doubtful-rollback", message, 0..0));
             }
         }
         if let Some(scenario) = &mut scenario {
@@ -158,7 +158,7 @@ impl Run {
         island.exit_initialisation()?;
         for (name, notices) in island.layout.topology.names.iter().zip(&island.board.buffers.notices) {
             remarks.extend(notices.iter().map(|(code, words)| {
-                Problem::remark(code, format!("component `{name}`: {words}"), 0..0).about(name)
+                Problem::warning(code, format!("component `{name}`: {words}"), 0..0).about(name)
             }));
         }
         let ended = asked_to_end(&island);
@@ -341,11 +341,11 @@ impl Run {
     }
 
     /// That time so far, per component and over all threads; none where it is not taken.
-    pub fn spent(&self) -> impl Iterator<Item = (&str, Duration)> {
+    pub fn time_per_component(&self) -> impl Iterator<Item = (&str, Duration)> {
         let names = &self.island.layout.topology.names;
         let spent = match &self.islands {
             None => self.island.crew.spent(),
-            Some(islands) => islands.spent(names.len()),
+            Some(islands) => islands.time_per_component(names.len()),
         };
         names.iter().map(String::as_str).zip(spent)
     }
@@ -370,7 +370,7 @@ impl Run {
                 }
                 let residual = board.residuals[input];
                 residuals.push(LoopResidual {
-                    path: ports.way_round(&found.path),
+                    path: ports.loop_text(&found.path),
                     input: ports.path(PowerVariable::Input(input)),
                     start: residual.start,
                     later: residual.later,
@@ -391,13 +391,13 @@ impl Run {
     }
 
     /// What trying out rollback showed, per component.
-    pub fn rehearsals(&self) -> impl Iterator<Item = (&str, &RollbackCheck)> {
+    pub fn rollback_checks(&self) -> impl Iterator<Item = (&str, &RollbackCheck)> {
         let names = self.island.layout.topology.names.iter().map(String::as_str);
-        names.zip(&self.island.board.buffers.rehearsals)
+        names.zip(&self.island.board.buffers.rollback_checks)
     }
 
     /// What the plan had to say, and the start of the run.
-    pub fn remarks(&self) -> &[Problem] {
+    pub fn warnings(&self) -> &[Problem] {
         &self.remarks
     }
 
@@ -496,11 +496,11 @@ impl Run {
     }
 
     /// The text or the bytes on their way to a port, by the path of that port.
-    pub fn parcel(&self, path: &str) -> Option<&[u8]> {
+    pub fn bytes(&self, path: &str) -> Option<&[u8]> {
         let layout = &self.island.layout;
-        let (to, _) = layout.ports().parcel(path, true)?;
-        let wire = layout.topology.parcels.iter().position(|wire| wire.to == to)?;
-        Some(&self.island.board.buffers.parcels[wire])
+        let (to, _) = layout.ports().byte_port(path, true)?;
+        let wire = layout.topology.byte_connections.iter().position(|wire| wire.to == to)?;
+        Some(&self.island.board.buffers.bytes_in[wire])
     }
 
     /// All outputs as the others see them.
@@ -526,7 +526,7 @@ impl Run {
     fn write_row(&mut self) -> Result<(), RunError> {
         let finished = self.finished();
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        let due = self.beat.as_mut().is_none_or(|beat| beat.strikes(&self.island.clock));
+        let due = self.beat.as_mut().is_none_or(|beat| beat.is_due(&self.island.clock));
         self.unwritten = !due && !finished;
         if self.unwritten {
             return Ok(());

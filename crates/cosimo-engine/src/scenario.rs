@@ -9,7 +9,7 @@ use cosimo_core::error::StepError;
 use cosimo_core::registry::{OpenRequest, Registry, Value, suggest};
 use cosimo_core::{Bond, Couplings, PowerVariable, Time};
 use cosimo_system::expression::Expression;
-use cosimo_system::{Deed, Problem, Span, System, Trigger, WireDecl};
+use cosimo_system::{ConnectionDecl, Effect, Problem, Span, System, Trigger};
 
 use crate::instant::Instant;
 use crate::island::Island;
@@ -71,7 +71,7 @@ enum ActionEffect {
     /// Inputs with the gain of the output that was named, or 1.
     Signal {
         inputs: Vec<(usize, f64)>,
-        deed: Deed,
+        deed: Effect,
     },
     /// A place in `tuned`.
     Tune {
@@ -198,9 +198,9 @@ impl Scenario {
         for action in declared {
             let target = (action.target.0.as_str(), &action.target.1);
             let what = match action.deed {
-                Deed::Stop => Ok(ActionEffect::Stop),
-                Deed::Parameter(value) => scenario.tune(target, value, system, ports, registry),
-                Deed::Set(value) => undriven(target, value, ports, links),
+                Effect::Stop => Ok(ActionEffect::Stop),
+                Effect::Parameter(value) => scenario.tune(target, value, system, ports, registry),
+                Effect::Set(value) => undriven(target, value, ports, links),
                 deed => signal(target, deed, ports, links),
             };
             let when = match &action.trigger {
@@ -231,14 +231,14 @@ impl Scenario {
                  its instant",
                 ports.names[rigid], action.name
             );
-            problems.push(Problem::remark("scenario/instant", message, 0..0));
+            problems.push(Problem::warning("scenario/instant", message, 0..0));
         }
         Some(scenario)
     }
 
     fn follow(
         &mut self,
-        wire: &WireDecl,
+        wire: &ConnectionDecl,
         system: &System,
         ports: &Ports<'_>,
     ) -> Result<FollowedParameter, Vec<Problem>> {
@@ -364,16 +364,16 @@ impl Scenario {
             ActionEffect::Signal { inputs, deed } => {
                 for &(input, gain) in inputs {
                     let change = match deed {
-                        Deed::Override(value) => SignalChange { factor: 0.0, offset: gain * value },
-                        Deed::Stuck => {
+                        Effect::Override(value) => SignalChange { factor: 0.0, offset: gain * value },
+                        Effect::Stuck => {
                             let outputs = island.board.traces.newest();
                             SignalChange {
                                 factor: 0.0,
                                 offset: island.layout.topology.couplings.value(input, outputs),
                             }
                         }
-                        Deed::Scale(factor) => SignalChange { factor: *factor, offset: 0.0 },
-                        Deed::Offset(offset) => SignalChange { factor: 1.0, offset: gain * offset },
+                        Effect::Scale(factor) => SignalChange { factor: *factor, offset: 0.0 },
+                        Effect::Offset(offset) => SignalChange { factor: 1.0, offset: gain * offset },
                         _ => NO_CHANGE,
                     };
                     self.changes[input] = change;
@@ -523,7 +523,7 @@ fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>)
     if time > stop {
         let message =
             format!("the action at {time} s lies behind the end of the run, {stop} s, and never happens");
-        problems.push(Problem::remark("scenario/instant", message, span.clone()));
+        problems.push(Problem::warning("scenario/instant", message, span.clone()));
     }
     Time::new(time).map(ActionTrigger::At)
 }
@@ -566,7 +566,7 @@ fn undriven(
 
 fn signal(
     target: (&str, &Span),
-    deed: Deed,
+    deed: Effect,
     ports: &Ports<'_>,
     links: &Links,
 ) -> Result<ActionEffect, Problem> {
@@ -642,11 +642,11 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
     // A row may show what the step left and what was applied in it, so both are put aside meanwhile.
     board.offsets.copy_from_slice(&board.buffers.segments);
     board.scratch_left.copy_from_slice(&board.buffers.outputs);
-    board.kept.copy_from_slice(board.traces.newest());
+    board.stashed.copy_from_slice(board.traces.newest());
     board.traces.open(at);
-    board.traces.put(0, &board.kept, &[]);
+    board.traces.put(0, &board.stashed, &[]);
     let size = island.window.size;
-    island.settle(Instant::Jump, |settling| {
+    island.set_inputs_at(Instant::Jump, |settling| {
         settling.begin_from(size);
         settling.all(false)?;
         settling.in_order()?;

@@ -198,7 +198,7 @@ impl PoolShare {
             Task::SetStates => own.states.copy_from_slice(&board.states[self.states.clone()]),
             Task::Thaw => own.frozen.clone_from_slice(&board.frozen[self.members.clone()]),
             Task::Lead => own.leads.copy_from_slice(&board.leads[self.members.clone()]),
-            Task::Take(_) => own.parcels.clone_from_slice(&board.parcels),
+            Task::Take(_) => own.bytes_in.clone_from_slice(&board.bytes_in),
             Task::Enter(_)
             | Task::Through { .. }
             | Task::Give(_)
@@ -243,7 +243,9 @@ impl PoolShare {
             Task::ReadLocals => board.locals[self.locals.clone()].copy_from_slice(&own.locals),
             Task::GetStates => board.states[self.states.clone()].copy_from_slice(&own.states),
             Task::Freeze => board.frozen[self.members.clone()].clone_from_slice(&own.frozen),
-            Task::Rehearse(_) => board.rehearsals[self.members.clone()].clone_from_slice(&own.rehearsals),
+            Task::Rehearse(_) => {
+                board.rollback_checks[self.members.clone()].clone_from_slice(&own.rollback_checks)
+            }
             Task::ExitInitialisation { .. } => {
                 board.outputs[self.outputs.clone()].copy_from_slice(&own.outputs);
                 board.notices[self.members.clone()].clone_from_slice(&own.notices);
@@ -251,7 +253,7 @@ impl PoolShare {
             Task::Lead => board.leads[self.members.clone()].fill(None),
             Task::Give(_) => {
                 for (wire, _) in group.team.members.iter().flat_map(|member| &member.seldom.gives) {
-                    board.given[*wire].clone_from(&own.given[*wire]);
+                    board.bytes_out[*wire].clone_from(&own.bytes_out[*wire]);
                 }
             }
             Task::Enter(_)

@@ -1,7 +1,7 @@
 //! Accept or try again, and how large the next step may be. A struct, not a trait: it sees verdicts and
 //! sizes, never a number of the system. It counts what happened and why.
 
-use cosimo_system::{Reject, Step};
+use cosimo_system::{Reject, StepConfig};
 
 /// A retry is at most this part of the failed size: a PI law with a bad memory may propose growth straight
 /// after a rejection, and would loop for ever.
@@ -71,7 +71,7 @@ impl Counters {
 }
 
 impl StepLimits {
-    pub(crate) fn new(step: &Step, adaptive: bool) -> StepLimits {
+    pub(crate) fn new(step: &StepConfig, adaptive: bool) -> StepLimits {
         StepLimits {
             min: step.min,
             max: step.max,

@@ -215,7 +215,7 @@ impl Summary {
     }
 
     /// The verdict for a person.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         let worst = self.bonds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
         let defect = worst.map_or(String::new(), BondSummary::defect);
         let silent = self.bonds.iter().filter(|bond| bond.verdict() == Verdict::Unmeasured);

@@ -19,7 +19,7 @@ pub(crate) fn around(
 ) -> Vec<Option<Box<dyn Simulator>>> {
     let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
     let mut tables: Vec<Vec<MapTable>> = simulators.iter().map(|_| Vec::new()).collect();
-    for wire in &system.wires {
+    for wire in &system.connections {
         for summand in wire.from.iter().filter(|summand| !summand.map.is_empty()) {
             let Ok((owner, component, port)) = names.split(&summand.port.0) else { continue };
             let Some(interface) = simulators[owner].as_ref().map(|simulator| simulator.interface()) else {

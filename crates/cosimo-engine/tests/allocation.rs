@@ -16,7 +16,7 @@ use cosimo::core::Time;
 use cosimo::engine::Run;
 use cosimo::export::{Variant, Version};
 use cosimo::record::{FORMATS, Files};
-use cosimo::report::{Books, Reasons, Recording, Rejections, Room};
+use cosimo::report::{CurveBudget, Reasons, Recording, Rejections, StepCurves};
 
 struct Counting;
 
@@ -211,15 +211,16 @@ fn no_step_after_the_first_allocates() {
     // Nor does keeping curves for a report, over several times what it keeps.
     let method = "step = { size = 1e-3 }";
     let mut run = start(&DualMass { stop: 1000.0, method, ..DUAL_MASS }.text(), 1);
-    run.record(Box::new(Recording::new(Room::SIGNALS).recorder())).unwrap();
+    run.record(Box::new(Recording::new(CurveBudget::SIGNALS).recorder())).unwrap();
     run.take_times();
-    let (mut books, mut why, mut rejections) = (Books::default(), Reasons::default(), Rejections::default());
+    let (mut books, mut why, mut rejections) =
+        (StepCurves::default(), Reasons::default(), Rejections::default());
     books.begin(&run, &[]);
     why.begin(0.0, &run.counters());
     let look = |run: &Run| {
-        books.look(run);
-        why.look(run.time().seconds(), &run.counters());
-        rejections.look(run.time().seconds(), run.counters().rejected);
+        books.observe(run);
+        why.observe(run.time().seconds(), &run.counters());
+        rejections.observe(run.time().seconds(), run.counters().rejected);
     };
     assert_eq!(watched(run, 60_000, look), 0, "with a report");
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use crate::variables::Type;
+use crate::variables::VariableType;
 
 /// Rust's types by what they hold.
 pub(crate) trait Plain: Copy {
@@ -86,29 +86,29 @@ numbers! {
 }
 
 impl Datum {
-    pub(crate) fn start(kind: Type) -> Datum {
+    pub(crate) fn start(kind: VariableType) -> Datum {
         match kind {
-            Type::Single => Datum::Single(0.0),
-            Type::Real => Datum::Real(0.0),
-            Type::Int8 => Datum::Int8(0),
-            Type::UInt8 => Datum::UInt8(0),
-            Type::Int16 => Datum::Int16(0),
-            Type::UInt16 => Datum::UInt16(0),
-            Type::Integer => Datum::Int32(0),
-            Type::UInt32 => Datum::UInt32(0),
-            Type::Int64 => Datum::Int64(0),
-            Type::Enumeration(_) => Datum::Int64(1),
-            Type::UInt64 => Datum::UInt64(0),
-            Type::Boolean => Datum::Boolean(false),
-            Type::Text => Datum::Text(CString::default()),
+            VariableType::Single => Datum::Single(0.0),
+            VariableType::Real => Datum::Real(0.0),
+            VariableType::Int8 => Datum::Int8(0),
+            VariableType::UInt8 => Datum::UInt8(0),
+            VariableType::Int16 => Datum::Int16(0),
+            VariableType::UInt16 => Datum::UInt16(0),
+            VariableType::Integer => Datum::Int32(0),
+            VariableType::UInt32 => Datum::UInt32(0),
+            VariableType::Int64 => Datum::Int64(0),
+            VariableType::Enumeration(_) => Datum::Int64(1),
+            VariableType::UInt64 => Datum::UInt64(0),
+            VariableType::Boolean => Datum::Boolean(false),
+            VariableType::Text => Datum::Text(CString::default()),
             // Clocks are not passed on.
-            Type::Binary | Type::Clock => Datum::Binary(Vec::new()),
+            VariableType::Binary | VariableType::Clock => Datum::Binary(Vec::new()),
         }
     }
 }
 
 /// All values, as bytes with their lengths before them.
-pub(crate) fn freeze(values: &[Datum], into: &mut Vec<u8>) {
+pub(crate) fn serialize(values: &[Datum], into: &mut Vec<u8>) {
     for bytes in values.iter().map(Datum::bytes) {
         into.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
         into.extend_from_slice(&bytes);
@@ -116,7 +116,7 @@ pub(crate) fn freeze(values: &[Datum], into: &mut Vec<u8>) {
 }
 
 /// Reads them into values of the same types and returns what follows.
-pub(crate) fn thaw<'a>(values: &[Datum], mut from: &'a [u8]) -> Option<(Vec<Datum>, &'a [u8])> {
+pub(crate) fn deserialize<'a>(values: &[Datum], mut from: &'a [u8]) -> Option<(Vec<Datum>, &'a [u8])> {
     let mut found = Vec::with_capacity(values.len());
     for value in values {
         let (length, rest) = from.split_first_chunk::<8>()?;
@@ -135,31 +135,31 @@ mod tests {
     #[test]
     fn every_type_comes_back_from_its_bytes() {
         let types = [
-            Type::Single,
-            Type::Real,
-            Type::Int8,
-            Type::UInt8,
-            Type::Int16,
-            Type::UInt16,
-            Type::Integer,
-            Type::UInt32,
-            Type::Int64,
-            Type::UInt64,
-            Type::Boolean,
-            Type::Enumeration(&["red", "green"]),
-            Type::Text,
-            Type::Binary,
+            VariableType::Single,
+            VariableType::Real,
+            VariableType::Int8,
+            VariableType::UInt8,
+            VariableType::Int16,
+            VariableType::UInt16,
+            VariableType::Integer,
+            VariableType::UInt32,
+            VariableType::Int64,
+            VariableType::UInt64,
+            VariableType::Boolean,
+            VariableType::Enumeration(&["red", "green"]),
+            VariableType::Text,
+            VariableType::Binary,
         ];
         let values = types.map(Datum::start).to_vec();
         let mut bytes = Vec::new();
-        freeze(&values, &mut bytes);
+        serialize(&values, &mut bytes);
         bytes.push(7);
-        assert_eq!(thaw(&values, &bytes), Some((values.clone(), &[7][..])));
-        assert_eq!(thaw(&values, &bytes[..bytes.len() - 2]), None);
+        assert_eq!(deserialize(&values, &bytes), Some((values.clone(), &[7][..])));
+        assert_eq!(deserialize(&values, &bytes[..bytes.len() - 2]), None);
         let other = [Datum::Binary(vec![1, 2]), Datum::UInt64(u64::MAX), Datum::Text(c"abc".into())];
         let mut bytes = Vec::new();
-        freeze(&other, &mut bytes);
+        serialize(&other, &mut bytes);
         let blank = [Datum::Binary(vec![]), Datum::UInt64(0), Datum::Text(c"".into())];
-        assert_eq!(thaw(&blank, &bytes), Some((other.to_vec(), &[][..])));
+        assert_eq!(deserialize(&blank, &bytes), Some((other.to_vec(), &[][..])));
     }
 }

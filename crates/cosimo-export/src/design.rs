@@ -52,7 +52,7 @@ impl Version {
 
 named! {
     /// Who solves the equations.
-    pub enum Kind {
+    pub enum InterfaceType {
         /// The FMU.
         CoSimulation = "co-simulation",
         /// The importer.
@@ -62,10 +62,10 @@ named! {
     }
 }
 
-impl Kind {
+impl InterfaceType {
     /// Whether an FMU of this kind can be used as `one`.
-    pub(crate) fn offers(self, one: Kind) -> bool {
-        self == one || self == Kind::Both
+    pub(crate) fn offers(self, one: InterfaceType) -> bool {
+        self == one || self == InterfaceType::Both
     }
 }
 
@@ -96,22 +96,22 @@ named! {
 impl Variant {
     /// For co-simulation.
     pub fn exists_in(self, version: Version) -> bool {
-        self.exists_for(Kind::CoSimulation, version)
+        self.exists_for(InterfaceType::CoSimulation, version)
     }
 
-    pub fn exists_for(self, kind: Kind, version: Version) -> bool {
-        if version == Version::One && kind != Kind::CoSimulation {
+    pub fn exists_for(self, kind: InterfaceType, version: Version) -> bool {
+        if version == Version::One && kind != InterfaceType::CoSimulation {
             return false;
         }
         match self {
             Variant::Plain => true,
             // FMI 1.0 has no FMU state to leave out.
             Variant::NoRollback => version != Version::One,
-            Variant::FixedStep => kind == Kind::CoSimulation,
-            Variant::Interpolates => kind == Kind::CoSimulation && version != Version::Three,
-            Variant::Intermediate => kind == Kind::CoSimulation && version == Version::Three,
+            Variant::FixedStep => kind == InterfaceType::CoSimulation,
+            Variant::Interpolates => kind == InterfaceType::CoSimulation && version != Version::Three,
+            Variant::Intermediate => kind == InterfaceType::CoSimulation && version == Version::Three,
             Variant::Completed | Variant::StepEvents | Variant::Iterates | Variant::NoDerivatives => {
-                kind == Kind::ModelExchange
+                kind == InterfaceType::ModelExchange
             }
         }
     }
@@ -125,7 +125,7 @@ pub struct Design {
     /// Parameters with a choice of words: FMI variables cannot change an interface, so they are fixed here.
     pub choices: Vec<(String, String)>,
     pub version: Version,
-    pub kind: Kind,
+    pub kind: InterfaceType,
     pub variant: Variant,
     /// Solves for the efforts of lines that end at it.
     pub line: bool,
@@ -139,7 +139,7 @@ pub struct Design {
 
 impl Design {
     pub fn new(source: &str, version: Version) -> Design {
-        let (kind, variant) = (Kind::CoSimulation, Variant::Plain);
+        let (kind, variant) = (InterfaceType::CoSimulation, Variant::Plain);
         Design {
             source: source.into(),
             choices: vec![],
@@ -155,10 +155,10 @@ impl Design {
 
     /// For model exchange only.
     pub fn exchange(source: &str, version: Version) -> Design {
-        Design::new(source, version).kind(Kind::ModelExchange)
+        Design::new(source, version).kind(InterfaceType::ModelExchange)
     }
 
-    pub fn kind(mut self, kind: Kind) -> Design {
+    pub fn kind(mut self, kind: InterfaceType) -> Design {
         self.kind = kind;
         self
     }
@@ -200,7 +200,7 @@ impl Design {
         let model = self.source.split_once(':').map_or(self.source.as_str(), |(_, model)| model);
         let mut parts = vec![model.replace('/', "-")];
         parts.extend(self.choices.iter().map(|(_, word)| word.clone()));
-        if self.kind != Kind::CoSimulation {
+        if self.kind != InterfaceType::CoSimulation {
             parts.push(self.kind.text().into());
         }
         if self.variant != Variant::Plain {
@@ -279,7 +279,7 @@ impl Design {
                     design.version = version.ok_or_else(unknown)?;
                 }
                 "kind" => {
-                    let kind = Kind::ALL.into_iter().find(|kind| kind.text() == value);
+                    let kind = InterfaceType::ALL.into_iter().find(|kind| kind.text() == value);
                     design.kind = kind.ok_or_else(unknown)?;
                 }
                 "variant" => {
@@ -308,7 +308,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for version in Version::EVERY {
-            for (variant, kind) in Variant::ALL.into_iter().flat_map(|v| Kind::ALL.map(|kind| (v, kind))) {
+            for (variant, kind) in
+                Variant::ALL.into_iter().flat_map(|v| InterfaceType::ALL.map(|kind| (v, kind)))
+            {
                 let design = Design::new("native:quarter-car/wheel-strut", version)
                     .kind(kind)
                     .variant(variant)
@@ -330,6 +332,6 @@ mod tests {
         let design = Design::new("native:quarter-car/wheel", Version::Three).variant(Variant::NoRollback);
         assert_eq!(design.file_name(), "quarter-car-wheel-norollback.fmi3.fmu");
         assert_eq!(design.identifier(), "quarter_car_wheel_norollback");
-        assert_eq!(design.kind(Kind::Both).name(), "quarter-car-wheel-both-norollback");
+        assert_eq!(design.kind(InterfaceType::Both).name(), "quarter-car-wheel-both-norollback");
     }
 }

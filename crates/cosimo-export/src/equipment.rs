@@ -9,8 +9,8 @@ use cosimo_core::{Simulator, Spec};
 use cosimo_native::Hybrid;
 
 pub use crate::ffi::{Callbacks2, Logger2, Logger3};
-pub use crate::instance::{Refusal, Status, Update};
-pub use crate::variables::{Text, Type};
+pub use crate::instance::{DiscreteStatesUpdate, Refusal, Status};
+pub use crate::variables::{TextParameter, VariableType};
 
 use crate::design::{Design, Version};
 
@@ -19,7 +19,7 @@ use crate::design::{Design, Version};
 pub struct Additions {
     pub models: &'static [AddedModel],
     /// Parameters of an FMU that are texts.
-    pub texts: fn(&Design) -> Vec<Text>,
+    pub texts: fn(&Design) -> Vec<TextParameter>,
     /// The hooks of an instance, by its name.
     pub equip: fn(&Design, &str) -> Result<Hooks, String>,
 }
@@ -43,7 +43,7 @@ pub(crate) fn model(source: &str) -> Option<&'static AddedModel> {
     additions().models.iter().find(|model| model.source == source)
 }
 
-pub(crate) fn texts(design: &Design) -> Vec<Text> {
+pub(crate) fn texts(design: &Design) -> Vec<TextParameter> {
     (additions().texts)(design)
 }
 
@@ -69,7 +69,7 @@ pub struct AddedModel {
     pub simulator: Option<fn() -> Box<dyn Simulator>>,
     pub equations: fn() -> Box<dyn Hybrid>,
     /// Types of the inputs that are passed on as they are, each with an output that shows it.
-    pub echoes: fn(Version) -> &'static [Type],
+    pub echoes: fn(Version) -> &'static [VariableType],
     pub clocks: Option<&'static ClockModel>,
 }
 
@@ -121,7 +121,7 @@ pub trait Clocks {
 
 /// What a hook does to a step, or to a call for derivatives.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
+pub enum HookEffect {
     None,
     /// With a status that is not ok.
     Refuse(Refusal),
@@ -195,12 +195,12 @@ pub trait Equipment {
     }
 
     /// `kept` is the importer's promise not to return before this step.
-    fn on_step(&mut self, parameters: &[f64], size: f64, kept: bool) -> Deed {
-        Deed::None
+    fn on_step(&mut self, parameters: &[f64], size: f64, kept: bool) -> HookEffect {
+        HookEffect::None
     }
 
-    fn on_derivatives(&mut self, parameters: &[f64]) -> Deed {
-        Deed::None
+    fn on_derivatives(&mut self, parameters: &[f64]) -> HookEffect {
+        HookEffect::None
     }
 
     /// Whether a state that is to be restored is ignored.
@@ -209,7 +209,15 @@ pub trait Equipment {
     }
 
     /// After a round of an event; `first` of its rounds. What it says may be changed.
-    fn on_event(&mut self, parameters: &[f64], time: f64, first: bool, update: &mut Update, x: &mut [f64]) {}
+    fn on_event(
+        &mut self,
+        parameters: &[f64],
+        time: f64,
+        first: bool,
+        update: &mut DiscreteStatesUpdate,
+        x: &mut [f64],
+    ) {
+    }
 
     /// Whether the run should end after so many completed steps of the importer's integrator.
     fn ends_after(&self, parameters: &[f64], steps: u64) -> bool {

@@ -5,18 +5,18 @@
 //! all `unsafe` code; below it, `instance` keeps the state machine of the standard in safe Rust.
 
 mod datum;
+mod delay_control;
 mod describe;
 mod design;
 pub mod equipment;
 mod ffi;
 mod instance;
-mod kappa;
 mod line;
 mod model;
 mod pack;
 mod state;
 mod variables;
 
-pub use design::{Design, Kind, Variant, Version};
+pub use design::{Design, InterfaceType, Variant, Version};
 pub use model::{exchange_sources, sources};
 pub use pack::{built_library, library_beside, model_description, write};

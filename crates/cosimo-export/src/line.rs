@@ -9,8 +9,8 @@
 use cosimo_core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
 use cosimo_core::{Interface, Port, Segment, Unit};
 
+use crate::delay_control::{self, DelayControl};
 use crate::design::Version;
-use crate::kappa::{self, Control};
 
 /// Of the wave over a step, in FMI 2.0.
 const POINTS: usize = 10;
@@ -25,7 +25,7 @@ pub(crate) struct Lines {
     waves: Vec<StampTable>,
     stamps: Vec<Stamp>,
     /// Where it stretches its ends itself.
-    pub(crate) control: Option<Control>,
+    pub(crate) control: Option<DelayControl>,
 }
 
 /// Efforts and flows of a model: ports of names such as `e` and `f`, `e_lift` and `f_lift`.
@@ -102,7 +102,7 @@ impl Lines {
 
     /// As at the start of a run, with what it is told of its test for steadiness.
     pub(crate) fn take_control(&mut self, values: &[f64]) -> Result<(), String> {
-        self.control = Some(Control::new(self.pairs.len(), values)?);
+        self.control = Some(DelayControl::new(self.pairs.len(), values)?);
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Lines {
         match (self.version, &self.control) {
             (Version::One | Version::Two, _) => 2 * POINTS + 1,
             (Version::Three, None) => 2,
-            (Version::Three, Some(_)) => 2 + kappa::TOLD,
+            (Version::Three, Some(_)) => 2 + delay_control::TOLD,
         }
     }
 

@@ -8,10 +8,10 @@ use cosimo_core::{Interface, Simulator, Spec, Value};
 use cosimo_models::{HYBRID, NATIVE, SOLVER_PARAMETERS};
 use cosimo_native::Hybrid;
 
-use crate::design::{Design, Kind, Version};
+use crate::design::{Design, InterfaceType, Version};
 use crate::equipment::{self, AddedModel, ClockModel};
-use crate::variables::{Text, Type};
-use crate::{kappa, line};
+use crate::variables::{TextParameter, VariableType};
+use crate::{delay_control, line};
 
 /// All native models but those that are faults themselves; tests export these too.
 pub fn sources() -> Vec<String> {
@@ -33,7 +33,7 @@ pub fn exchange_sources() -> Vec<String> {
 
 /// A model by name, with what can be set.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ExportedModel {
     source: String,
     pub(crate) summary: &'static str,
     /// Where a run usually ends.
@@ -42,9 +42,9 @@ pub(crate) struct Model {
     pub(crate) hybrid: bool,
     /// What becomes a variable, with its default.
     pub(crate) parameters: Vec<(&'static Spec, f64)>,
-    pub(crate) texts: Vec<Text>,
+    pub(crate) texts: Vec<TextParameter>,
     /// What is passed on as it is.
-    pub(crate) echoes: &'static [Type],
+    pub(crate) echoes: &'static [VariableType],
     pub(crate) clocks: Option<&'static ClockModel>,
     /// In which version it is told waves of lines, if at all.
     pub(crate) line: Option<Version>,
@@ -55,7 +55,7 @@ pub(crate) struct Model {
 }
 
 /// A model with the values of its parameters.
-pub(crate) struct Opened {
+pub(crate) struct OpenModel {
     pub(crate) interface: Interface,
     /// Where the FMU may have to solve the equations.
     pub(crate) simulator: Option<Box<dyn Simulator>>,
@@ -63,8 +63,8 @@ pub(crate) struct Opened {
     pub(crate) equations: Option<Box<dyn Hybrid>>,
 }
 
-impl Model {
-    pub(crate) fn of(design: &Design) -> Result<Model, String> {
+impl ExportedModel {
+    pub(crate) fn of(design: &Design) -> Result<ExportedModel, String> {
         let name = design.source.strip_prefix("native:");
         let native = (NATIVE.models)().into_iter().find(|info| name == Some(&info.name));
         let hybrid = HYBRID.iter().find(|entry| name == Some(entry.name));
@@ -76,13 +76,16 @@ impl Model {
             (None, None, None) => return Err(format!("there is no model `{}`", design.source)),
         };
         let clocks = added.and_then(|added| added.clocks);
-        if clocks.is_some() && (design.version != Version::Three || design.kind != Kind::CoSimulation) {
+        if clocks.is_some()
+            && (design.version != Version::Three || design.kind != InterfaceType::CoSimulation)
+        {
             return Err(format!("`{}` can be had for co-simulation in FMI 3.0 only", design.source));
         }
         // Whoever solves the equations elsewhere has no use for parameters of our solver.
-        let solved_here =
-            |spec: &&Spec| design.kind != Kind::ModelExchange || !SOLVER_PARAMETERS.contains(&spec.name);
-        let own: &'static [Spec] = if design.kappa { &kappa::PARAMETERS } else { &[] };
+        let solved_here = |spec: &&Spec| {
+            design.kind != InterfaceType::ModelExchange || !SOLVER_PARAMETERS.contains(&spec.name)
+        };
+        let own: &'static [Spec] = if design.kappa { &delay_control::PARAMETERS } else { &[] };
         let parameters = specs
             .iter()
             .filter(solved_here)
@@ -100,7 +103,7 @@ impl Model {
         let source = design.source.clone();
         let hybrid = hybrid.is_some() || added.is_some_and(|added| added.simulator.is_none());
         let line = design.line.then_some(design.version);
-        if design.line && (design.kind != Kind::CoSimulation || hybrid) {
+        if design.line && (design.kind != InterfaceType::CoSimulation || hybrid) {
             return Err(format!("`{}` at lines can be had for co-simulation only", design.source));
         }
         if design.line && design.version == Version::One {
@@ -110,7 +113,7 @@ impl Model {
             return Err(format!("`{}` can stretch lines in FMI 3.0 only", design.source));
         }
         let kappa = design.kappa;
-        let model = Model {
+        let model = ExportedModel {
             source,
             summary,
             stop,
@@ -125,7 +128,7 @@ impl Model {
             added,
         };
         // Nothing here solves equations with events, but where there are no states there is nothing to solve.
-        if hybrid && design.kind != Kind::ModelExchange {
+        if hybrid && design.kind != InterfaceType::ModelExchange {
             let equations = model.equations(&model.defaults())?;
             if !equations.states().is_empty() {
                 return Err(format!("`{}` can be had for model exchange only", design.source));
@@ -136,7 +139,7 @@ impl Model {
 
     /// What it is told of its test for steadiness, among the values of all parameters.
     pub(crate) fn steadiness<'a>(&self, values: &'a [f64]) -> Option<&'a [f64]> {
-        self.kappa.then(|| &values[self.parameters.len() - kappa::PARAMETERS.len()..])
+        self.kappa.then(|| &values[self.parameters.len() - delay_control::PARAMETERS.len()..])
     }
 
     pub(crate) fn defaults(&self) -> Vec<f64> {
@@ -144,13 +147,15 @@ impl Model {
     }
 
     /// All that a kind of FMU is made of, with one value per parameter.
-    pub(crate) fn open(&self, kind: Kind, values: &[f64]) -> Result<Opened, String> {
+    pub(crate) fn open(&self, kind: InterfaceType, values: &[f64]) -> Result<OpenModel, String> {
         let equations = match kind {
-            Kind::CoSimulation if !self.hybrid => None,
+            InterfaceType::CoSimulation if !self.hybrid => None,
             _ => Some(self.equations(values)?),
         };
         let simulator = match kind {
-            Kind::CoSimulation | Kind::Both if !self.hybrid => Some(self.simulator(values)?),
+            InterfaceType::CoSimulation | InterfaceType::Both if !self.hybrid => {
+                Some(self.simulator(values)?)
+            }
             _ => None,
         };
         let mut interface = match (&simulator, &equations) {
@@ -165,7 +170,7 @@ impl Model {
             }
             interface.inputs.extend(inputs);
         }
-        Ok(Opened { interface, simulator, equations })
+        Ok(OpenModel { interface, simulator, equations })
     }
 
     pub(crate) fn simulator(&self, values: &[f64]) -> Result<Box<dyn Simulator>, String> {
@@ -190,7 +195,7 @@ impl Model {
         open: fn(&OpenRequest<'_>) -> Result<T, Vec<OpenProblem>>,
     ) -> Result<T, String> {
         let mut given = self.fixed.clone();
-        let of_model = |((spec, _), _): &(&(&Spec, f64), &f64)| !kappa::PARAMETERS.contains(spec);
+        let of_model = |((spec, _), _): &(&(&Spec, f64), &f64)| !delay_control::PARAMETERS.contains(spec);
         for ((spec, _), value) in self.parameters.iter().zip(values).filter(of_model) {
             given.push((spec.name.into(), Value::Number(*value)));
         }

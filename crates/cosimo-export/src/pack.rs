@@ -8,8 +8,8 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::describe::{Capabilities, Facts, description};
-use crate::design::{Design, Kind, Version};
-use crate::model::{Model, Opened};
+use crate::design::{Design, InterfaceType, Version};
+use crate::model::{ExportedModel, OpenModel};
 use crate::state::fingerprint;
 use crate::variables::Variables;
 
@@ -31,14 +31,14 @@ fn contents(design: &Design) -> Result<(String, String), String> {
     if !design.variant.exists_for(design.kind, design.version) {
         let (variant, version) = (design.variant.text(), design.version.text());
         let kind = match design.kind {
-            Kind::CoSimulation => "",
-            Kind::ModelExchange => " for model exchange",
-            Kind::Both => " for both kinds at once",
+            InterfaceType::CoSimulation => "",
+            InterfaceType::ModelExchange => " for model exchange",
+            InterfaceType::Both => " for both kinds at once",
         };
         return Err(format!("the variant `{variant}` does not exist in FMI {version}{kind}"));
     }
-    let model = Model::of(design)?;
-    let Opened { interface, equations, .. } = model.open(design.kind, &model.defaults())?;
+    let model = ExportedModel::of(design)?;
+    let OpenModel { interface, equations, .. } = model.open(design.kind, &model.defaults())?;
     let (interface, equations) = (&interface, equations.as_deref());
     let variables = &Variables::of(&model, interface, equations, design.version);
     let can = Capabilities::of(design, &model, interface);

@@ -8,7 +8,7 @@ use crate::instance::Mode;
 const MAGIC: &[u8; 8] = b"COSIMO-2";
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct State {
+pub(crate) struct InstanceState {
     pub(crate) mode: Mode,
     pub(crate) time: f64,
     pub(crate) start: f64,
@@ -24,7 +24,7 @@ pub(crate) struct State {
     pub(crate) frozen: Vec<u8>,
 }
 
-impl State {
+impl InstanceState {
     pub(crate) fn size(&self) -> usize {
         MAGIC.len() + 8 * (8 + 2 + self.parameters.len() + 4 * self.inputs.len()) + self.frozen.len()
     }
@@ -55,7 +55,7 @@ impl State {
         bytes: &[u8],
         parameters: usize,
         inputs: usize,
-    ) -> Result<State, String> {
+    ) -> Result<InstanceState, String> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("these bytes are not a state of a Cosimo FMU")?;
         let (words, _) = rest.as_chunks::<8>();
         let (numbers, needed) = (parameters + 4 * inputs, 10 + parameters + 4 * inputs);
@@ -74,7 +74,7 @@ impl State {
         let values: Vec<f64> = (10..10 + numbers).map(float).collect();
         let (parameters, inputs) = values.split_at(parameters);
         let (segments, _) = inputs.as_chunks::<4>();
-        Ok(State {
+        Ok(InstanceState {
             mode: Mode::from_number(word(1)).ok_or("the state has an unknown mode")?,
             time: float(2),
             start: float(3),
@@ -91,14 +91,14 @@ impl State {
 
 /// The states that an importer holds, by address. Numbered as they were given out, for the spy.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldStates {
     list: Vec<(usize, u64)>,
     count: u64,
     /// The number of the state that was used last.
     pub(crate) last: u64,
 }
 
-impl Held {
+impl HeldStates {
     pub(crate) fn add(&mut self, address: usize) {
         self.count += 1;
         self.last = self.count;
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn bytes_bring_back_every_field_and_refuse_what_is_foreign() {
-        let state = State {
+        let state = InstanceState {
             mode: Mode::Stepping,
             time: 0.5,
             start: -1.0,
@@ -153,11 +153,11 @@ mod tests {
         let mut bytes = Vec::new();
         state.write("a", &mut bytes);
         assert_eq!(bytes.len(), state.size());
-        assert_eq!(State::read("a", &bytes, 3, 1), Ok(state));
-        assert!(State::read("b", &bytes, 3, 1).unwrap_err().contains("another FMU"));
-        assert!(State::read("a", &bytes, 2, 1).unwrap_err().contains("another number"));
-        assert!(State::read("a", &bytes[..50], 3, 1).unwrap_err().contains("cut off"));
-        assert!(State::read("a", b"anything else", 3, 1).unwrap_err().contains("not a state"));
+        assert_eq!(InstanceState::read("a", &bytes, 3, 1), Ok(state));
+        assert!(InstanceState::read("b", &bytes, 3, 1).unwrap_err().contains("another FMU"));
+        assert!(InstanceState::read("a", &bytes, 2, 1).unwrap_err().contains("another number"));
+        assert!(InstanceState::read("a", &bytes[..50], 3, 1).unwrap_err().contains("cut off"));
+        assert!(InstanceState::read("a", b"anything else", 3, 1).unwrap_err().contains("not a state"));
     }
 
     /// Published test vector of FNV-1a.

@@ -4,11 +4,11 @@
 
 use cosimo_core::registry::OptionKind;
 use cosimo_core::{Interface, Port, Spec, Unit};
-use cosimo_native::{Hybrid, Kind as OutputKind};
+use cosimo_native::{Hybrid, OutputKind};
 
 use crate::design::Version;
 use crate::equipment::ClockEntry;
-use crate::model::Model;
+use crate::model::ExportedModel;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -40,7 +40,7 @@ pub(crate) enum Role {
 
 /// What the values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
+pub enum VariableType {
     Single,
     Real,
     Int8,
@@ -61,35 +61,35 @@ pub enum Type {
     Clock,
 }
 
-impl Type {
+impl VariableType {
     /// As FMI 3.0 calls it.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Type::Single => "Float32",
-            Type::Real => "Float64",
-            Type::Int8 => "Int8",
-            Type::UInt8 => "UInt8",
-            Type::Int16 => "Int16",
-            Type::UInt16 => "UInt16",
-            Type::Integer => "Int32",
-            Type::UInt32 => "UInt32",
-            Type::Int64 => "Int64",
-            Type::UInt64 => "UInt64",
-            Type::Boolean => "Boolean",
-            Type::Enumeration(_) => "Enumeration",
-            Type::Text => "String",
-            Type::Binary => "Binary",
-            Type::Clock => "Clock",
+            VariableType::Single => "Float32",
+            VariableType::Real => "Float64",
+            VariableType::Int8 => "Int8",
+            VariableType::UInt8 => "UInt8",
+            VariableType::Int16 => "Int16",
+            VariableType::UInt16 => "UInt16",
+            VariableType::Integer => "Int32",
+            VariableType::UInt32 => "UInt32",
+            VariableType::Int64 => "Int64",
+            VariableType::UInt64 => "UInt64",
+            VariableType::Boolean => "Boolean",
+            VariableType::Enumeration(_) => "Enumeration",
+            VariableType::Text => "String",
+            VariableType::Binary => "Binary",
+            VariableType::Clock => "Clock",
         }
     }
 
     /// As FMI 2.0 calls it, which has no other widths.
     pub(crate) fn old_name(self) -> &'static str {
         match self {
-            Type::Single | Type::Real => "Real",
-            Type::Boolean => "Boolean",
-            Type::Enumeration(_) => "Enumeration",
-            Type::Text | Type::Binary => "String",
+            VariableType::Single | VariableType::Real => "Real",
+            VariableType::Boolean => "Boolean",
+            VariableType::Enumeration(_) => "Enumeration",
+            VariableType::Text | VariableType::Binary => "String",
             _ => "Integer",
         }
     }
@@ -112,10 +112,10 @@ impl Nature {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Variable {
+pub(crate) struct ExportedVariable {
     pub(crate) name: String,
     pub(crate) role: Role,
-    pub(crate) kind: Type,
+    pub(crate) kind: VariableType,
     pub(crate) nature: Nature,
     pub(crate) unit: Option<Unit>,
     /// Where the variable has one: inputs, numeric parameters and states that are one.
@@ -129,12 +129,12 @@ pub(crate) struct Variable {
     pub(crate) about: String,
 }
 
-impl Variable {
-    fn port(port: &Port, role: Role, nature: Nature) -> Variable {
-        Variable {
+impl ExportedVariable {
+    fn port(port: &Port, role: Role, nature: Nature) -> ExportedVariable {
+        ExportedVariable {
             name: port.name.clone(),
             role,
-            kind: Type::Real,
+            kind: VariableType::Real,
             nature,
             unit: port.unit.clone(),
             start: None,
@@ -145,45 +145,47 @@ impl Variable {
         }
     }
 
-    fn parameter(spec: &Spec, default: f64, place: usize) -> Variable {
+    fn parameter(spec: &Spec, default: f64, place: usize) -> ExportedVariable {
         let (role, kind, unit, least) = match spec.kind {
-            OptionKind::Count { least, .. } => (Role::Count(place), Type::Integer, None, least),
-            OptionKind::Number { unit, .. } => (Role::Real(place), Type::Real, Unit::parse(unit).ok(), 0),
-            _ => (Role::Real(place), Type::Real, None, 0),
+            OptionKind::Count { least, .. } => (Role::Count(place), VariableType::Integer, None, least),
+            OptionKind::Number { unit, .. } => {
+                (Role::Real(place), VariableType::Real, Unit::parse(unit).ok(), 0)
+            }
+            _ => (Role::Real(place), VariableType::Real, None, 0),
         };
         let (name, about) = (spec.name.into(), spec.doc.into());
         let (nature, start, starts_with, clocked_by) = (Nature::PARAMETER, Some(default), None, None);
-        Variable { name, role, kind, nature, unit, start, starts_with, least, clocked_by, about }
+        ExportedVariable { name, role, kind, nature, unit, start, starts_with, least, clocked_by, about }
     }
 
-    fn clock(place: usize, clock: &ClockEntry) -> Variable {
+    fn clock(place: usize, clock: &ClockEntry) -> ExportedVariable {
         let port = Port { unit: None, ..Port::new(clock.name, "", clock.about) };
         let causality = if clock.is_input { "input" } else { "output" };
         let nature = Nature { causality, variability: "discrete", initial: None };
-        let variable = Variable::port(&port, Role::Clock(place), nature);
-        Variable { kind: Type::Clock, clocked_by: clock.clocked_by, ..variable }
+        let variable = ExportedVariable::port(&port, Role::Clock(place), nature);
+        ExportedVariable { kind: VariableType::Clock, clocked_by: clock.clocked_by, ..variable }
     }
 
     /// An input and the output that shows it.
-    fn echo(kind: Type, place: usize) -> (Variable, Variable) {
+    fn echo(kind: VariableType, place: usize) -> (ExportedVariable, ExportedVariable) {
         let name = kind.name().to_lowercase();
         let port = |end: &str| Port {
             unit: None,
             ..Port::new(&format!("{name}_{end}"), "", &format!("a {} to pass on", kind.name()))
         };
-        let continuous = matches!(kind, Type::Single | Type::Real);
+        let continuous = matches!(kind, VariableType::Single | VariableType::Real);
         let nature = |nature: Nature| Nature {
             variability: if continuous { "continuous" } else { "discrete" },
             ..nature
         };
-        let heard = Variable::port(&port("in"), Role::Heard(place), nature(Nature::INPUT));
-        let echoed = Variable::port(&port("out"), Role::Echoed(place), nature(Nature::OUTPUT));
+        let heard = ExportedVariable::port(&port("in"), Role::Heard(place), nature(Nature::INPUT));
+        let echoed = ExportedVariable::port(&port("out"), Role::Echoed(place), nature(Nature::OUTPUT));
         let start = match kind {
-            Type::Text | Type::Binary => None,
-            Type::Enumeration(_) => Some(1.0),
+            VariableType::Text | VariableType::Binary => None,
+            VariableType::Enumeration(_) => Some(1.0),
             _ => Some(0.0),
         };
-        (Variable { kind, start, ..heard }, Variable { kind, ..echoed })
+        (ExportedVariable { kind, start, ..heard }, ExportedVariable { kind, ..echoed })
     }
 
     /// The parameter that is set by this variable, by place.
@@ -195,24 +197,24 @@ impl Variable {
     }
 
     /// An output, which may be a state at the same time.
-    fn output(port: &Port, role: Role, kind: OutputKind) -> Variable {
+    fn output(port: &Port, role: Role, kind: OutputKind) -> ExportedVariable {
         let variability = if kind == OutputKind::Real { "continuous" } else { "discrete" };
         let kind = match kind {
-            OutputKind::Real | OutputKind::Held => Type::Real,
-            OutputKind::Integer => Type::Integer,
-            OutputKind::Boolean => Type::Boolean,
-            OutputKind::Enumeration(names) => Type::Enumeration(names),
+            OutputKind::Real | OutputKind::Held => VariableType::Real,
+            OutputKind::Integer => VariableType::Integer,
+            OutputKind::Boolean => VariableType::Boolean,
+            OutputKind::Enumeration(names) => VariableType::Enumeration(names),
         };
-        let variable = Variable::port(port, role, Nature { variability, ..Nature::OUTPUT });
+        let variable = ExportedVariable::port(port, role, Nature { variability, ..Nature::OUTPUT });
         // Units belong to real numbers.
-        let unit = variable.unit.clone().filter(|_| kind == Type::Real);
-        Variable { kind, unit, ..variable }
+        let unit = variable.unit.clone().filter(|_| kind == VariableType::Real);
+        ExportedVariable { kind, unit, ..variable }
     }
 }
 
 /// A parameter that is a text, with the value it starts with.
 #[derive(Debug, Clone, Copy)]
-pub struct Text {
+pub struct TextParameter {
     pub name: &'static str,
     pub start: &'static str,
     pub about: &'static str,
@@ -220,8 +222,8 @@ pub struct Text {
 
 #[derive(Debug)]
 pub(crate) struct Variables {
-    pub(crate) list: Vec<Variable>,
-    pub(crate) texts: Vec<Text>,
+    pub(crate) list: Vec<ExportedVariable>,
+    pub(crate) texts: Vec<TextParameter>,
     /// Value references by number of the port.
     pub(crate) inputs: Vec<usize>,
     pub(crate) outputs: Vec<usize>,
@@ -236,7 +238,7 @@ pub(crate) struct Variables {
 impl Variables {
     /// With states and derivatives where there are equations to tell of.
     pub(crate) fn of(
-        model: &Model,
+        model: &ExportedModel,
         interface: &Interface,
         equations: Option<&dyn Hybrid>,
         version: Version,
@@ -245,26 +247,29 @@ impl Variables {
         let kinds = equations.map_or(Vec::new(), Hybrid::kinds);
         let indicators = equations.map_or(0, Hybrid::indicator_count);
         let time = Port::new("time", "s", "simulated time");
-        let mut list = vec![Variable::port(&time, Role::Time, Nature::TIME)];
+        let mut list = vec![ExportedVariable::port(&time, Role::Time, Nature::TIME)];
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for (place, port) in interface.inputs.iter().enumerate() {
             inputs.push(list.len());
             let start = Some(port.start.unwrap_or(0.0));
-            list.push(Variable { start, ..Variable::port(port, Role::Input(place), Nature::INPUT) });
+            list.push(ExportedVariable {
+                start,
+                ..ExportedVariable::port(port, Role::Input(place), Nature::INPUT)
+            });
         }
         for (place, port) in interface.outputs.iter().enumerate() {
             outputs.push(list.len());
             let state = states.iter().position(|state| state.name == port.name);
             let role = state.map_or(Role::Output(place), Role::State);
             let kind = kinds.get(place).copied().unwrap_or(OutputKind::Real);
-            list.push(Variable::output(port, role, kind));
+            list.push(ExportedVariable::output(port, role, kind));
         }
         let mut state_references = Vec::new();
         for (place, port) in states.iter().enumerate() {
             let shown = list.iter().position(|variable| variable.role == Role::State(place));
             state_references.push(shown.unwrap_or(list.len()));
             if shown.is_none() {
-                list.push(Variable::port(port, Role::State(place), Nature::LOCAL));
+                list.push(ExportedVariable::port(port, Role::State(place), Nature::LOCAL));
             }
         }
         let mut derivatives = Vec::new();
@@ -276,18 +281,18 @@ impl Variables {
             };
             let unit = port.unit.as_ref().and_then(|unit| Unit::parse(&format!("{}/s", unit.text)).ok());
             let port = Port { unit, ..Port::new(&format!("der({})", port.name), "", &about) };
-            list.push(Variable::port(&port, Role::Derivative(place), Nature::LOCAL));
+            list.push(ExportedVariable::port(&port, Role::Derivative(place), Nature::LOCAL));
         }
         let mut indicator_references = Vec::new();
         // FMI 2.0 has a number for them and no variables.
         for place in (0..indicators).filter(|_| version == Version::Three) {
             indicator_references.push(list.len());
             let port = Port::new(&format!("indicator_{}", place + 1), "1", "has a root at an event");
-            list.push(Variable::port(&port, Role::Indicator(place), Nature::LOCAL));
+            list.push(ExportedVariable::port(&port, Role::Indicator(place), Nature::LOCAL));
         }
         let mut shown = Vec::new();
         for (place, kind) in model.echoes.iter().enumerate() {
-            let (heard, echoed) = Variable::echo(*kind, place);
+            let (heard, echoed) = ExportedVariable::echo(*kind, place);
             shown.push((list.len() + 1, vec![list.len()]));
             list.extend([heard, echoed]);
         }
@@ -295,19 +300,23 @@ impl Variables {
             let first = list.len();
             for (place, clock) in model.clocks.iter().enumerate() {
                 shown.extend(clock.clocked_by.map(|by| (first + place, vec![first + by])));
-                list.push(Variable::clock(place, clock));
+                list.push(ExportedVariable::clock(place, clock));
             }
             for (of, name, about) in model.counts {
                 shown.push((list.len(), vec![first + of]));
                 let port = Port { unit: None, ..Port::new(name, "", about) };
                 let nature = Nature { variability: "discrete", ..Nature::OUTPUT };
-                let variable = Variable::port(&port, Role::Clocked(*of), nature);
-                list.push(Variable { kind: Type::Integer, clocked_by: Some(*of), ..variable });
+                let variable = ExportedVariable::port(&port, Role::Clocked(*of), nature);
+                list.push(ExportedVariable {
+                    kind: VariableType::Integer,
+                    clocked_by: Some(*of),
+                    ..variable
+                });
             }
         }
         for (place, (spec, default)) in model.parameters.iter().enumerate() {
             match states.iter().position(|state| state.name == spec.name) {
-                None => list.push(Variable::parameter(spec, *default, place)),
+                None => list.push(ExportedVariable::parameter(spec, *default, place)),
                 Some(state) => {
                     let variable = &mut list[state_references[state]];
                     variable.nature.initial = Some("exact");
@@ -317,8 +326,11 @@ impl Variables {
         }
         for (place, text) in model.texts.iter().enumerate() {
             let port = Port { unit: None, ..Port::new(text.name, "", text.about) };
-            let kind = Type::Text;
-            list.push(Variable { kind, ..Variable::port(&port, Role::Text(place), Nature::PARAMETER) });
+            let kind = VariableType::Text;
+            list.push(ExportedVariable {
+                kind,
+                ..ExportedVariable::port(&port, Role::Text(place), Nature::PARAMETER)
+            });
         }
         distinguish(&mut list);
         Variables {
@@ -344,7 +356,7 @@ impl Variables {
 }
 
 /// A model may use one name for an input, an output and a parameter; FMI may not.
-fn distinguish(list: &mut [Variable]) {
+fn distinguish(list: &mut [ExportedVariable]) {
     let names: Vec<String> = list.iter().map(|variable| variable.name.clone()).collect();
     for variable in list {
         if names.iter().filter(|name| **name == variable.name).count() > 1 {

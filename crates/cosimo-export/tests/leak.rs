@@ -10,18 +10,19 @@ mod load;
 use std::process::Command;
 use std::ptr::null_mut;
 
-use cosimo_export::{Design, Kind, Version};
+use cosimo_export::{Design, InterfaceType, Version};
 use load::Fmu;
 
 /// Lives of one instance after the other, with everything that allocates: states saved, serialised and left behind,
 /// partial derivatives, a refused call, events.
-fn lives(version: Version, kind: Kind) -> impl FnMut() {
-    let source = if kind == Kind::ModelExchange { "native:bouncing-ball" } else { "native:oscillator/mass" };
+fn lives(version: Version, kind: InterfaceType) -> impl FnMut() {
+    let source =
+        if kind == InterfaceType::ModelExchange { "native:bouncing-ball" } else { "native:oscillator/mass" };
     let mut fmu = Fmu::of(&Design::new(source, version).kind(kind));
     move || {
         fmu.begin_anew();
         fmu.start();
-        if kind == Kind::ModelExchange {
+        if kind == InterfaceType::ModelExchange {
             fmu.settle();
             assert_eq!((fmu.set_time(0.1), fmu.set_states(&[-1.0, -1.0])), (0, 0));
             assert!(fmu.derivatives(2).is_ok() && fmu.indicators(1).is_ok());
@@ -42,7 +43,7 @@ fn lives(version: Version, kind: Kind) -> impl FnMut() {
 }
 
 fn all() -> Vec<Box<dyn FnMut()>> {
-    let kinds = [Kind::CoSimulation, Kind::ModelExchange];
+    let kinds = [InterfaceType::CoSimulation, InterfaceType::ModelExchange];
     let cases = Version::ALL.into_iter().flat_map(|version| kinds.map(|kind| (version, kind)));
     cases.map(|(version, kind)| Box::new(lives(version, kind)) as Box<dyn FnMut()>).collect()
 }

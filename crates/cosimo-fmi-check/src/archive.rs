@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::Model;
-use crate::package::{Entry, Package, Repeated};
-use crate::report::{Report, Spot};
+use crate::model::ModelDescription;
+use crate::package::{Package, PackageEntry, RepeatedName};
+use crate::report::{Findings, Spot};
 
-pub(crate) fn zip(package: &Package, report: &mut Report) {
+pub(crate) fn zip(package: &Package, report: &mut Findings) {
     if let Some(error) = &package.broken {
         report.find(
             Spot::default(),
@@ -17,13 +17,13 @@ pub(crate) fn zip(package: &Package, report: &mut Report) {
     }
 }
 
-pub(crate) fn size(package: &Package, report: &mut Report) {
+pub(crate) fn size(package: &Package, report: &mut Findings) {
     if let Some((found, wanted)) = &package.excess {
         report.find(Spot::default(), "the archive is larger than any unit", found.as_str(), wanted.as_str());
     }
 }
 
-pub(crate) fn ending(package: &Package, report: &mut Report) {
+pub(crate) fn ending(package: &Package, report: &mut Findings) {
     if !package.bare && !package.name.ends_with(".fmu") {
         let message = "the file has another ending than that of a unit";
         report.find(Spot::default(), message, format!("`{}`", package.name), "a name that ends in .fmu");
@@ -33,10 +33,10 @@ pub(crate) fn ending(package: &Package, report: &mut Report) {
 /// An entry for each for which something holds.
 fn each(
     package: &Package,
-    report: &mut Report,
+    report: &mut Findings,
     message: &str,
     wanted: &str,
-    found: impl Fn(&Entry) -> Option<String>,
+    found: impl Fn(&PackageEntry) -> Option<String>,
 ) {
     for entry in &package.entries {
         if let Some(found) = found(entry) {
@@ -45,41 +45,41 @@ fn each(
     }
 }
 
-pub(crate) fn path(package: &Package, report: &mut Report) {
+pub(crate) fn path(package: &Package, report: &mut Findings) {
     each(package, report, "an entry leads out of the unit", "a relative path without `..`", |entry| {
         entry.leads_out.then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(crate) fn backslash(package: &Package, report: &mut Report) {
+pub(crate) fn backslash(package: &Package, report: &mut Findings) {
     each(package, report, "the path of an entry has a backslash", "forward slashes", |entry| {
         entry.written.contains('\\').then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(crate) fn link(package: &Package, report: &mut Report) {
+pub(crate) fn link(package: &Package, report: &mut Findings) {
     each(package, report, "an entry is a link or a device", "files and folders", |entry| {
         entry.special.then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(crate) fn method(package: &Package, report: &mut Report) {
+pub(crate) fn method(package: &Package, report: &mut Findings) {
     each(package, report, "an entry is packed by another method", "deflate, or stored", |entry| {
         entry.method.clone()
     });
 }
 
-pub(crate) fn encryption(package: &Package, report: &mut Report) {
+pub(crate) fn encryption(package: &Package, report: &mut Findings) {
     each(package, report, "an entry is encrypted", "no encryption", |entry| {
         entry.encrypted.then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(crate) fn damage(package: &Package, report: &mut Report) {
+pub(crate) fn damage(package: &Package, report: &mut Findings) {
     each(package, report, "an entry cannot be unpacked", "an undamaged entry", |entry| entry.damage.clone());
 }
 
-pub(crate) fn duplicate(package: &Package, report: &mut Report) {
+pub(crate) fn duplicate(package: &Package, report: &mut Findings) {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in package.entries.iter().filter(|entry| !entry.folder) {
         *seen.entry(entry.name.as_str()).or_default() += 1;
@@ -90,14 +90,14 @@ pub(crate) fn duplicate(package: &Package, report: &mut Report) {
         report.find_if(true, Spot::entry(name), "an entry comes more than once", found, "each name once");
     }
     // The reader of the archive shows only the last of those that are spelled alike.
-    for Repeated { name, count, same } in &package.repeated {
+    for RepeatedName { name, count, same } in &package.repeated {
         let contents = if *same { "the same content" } else { "different contents" };
         let found = format!("{count} times, with {contents}");
         report.find_if(!same, Spot::entry(name), "an entry comes more than once", found, "each name once");
     }
 }
 
-pub(crate) fn file_and_folder(package: &Package, report: &mut Report) {
+pub(crate) fn file_and_folder(package: &Package, report: &mut Findings) {
     let names: BTreeSet<&str> = package.entries.iter().map(|entry| entry.name.as_str()).collect();
     for entry in package.entries.iter().filter(|entry| !entry.folder) {
         let folder = format!("{}/", entry.name);
@@ -113,7 +113,7 @@ pub(crate) fn file_and_folder(package: &Package, report: &mut Report) {
 }
 
 /// What file systems take: most have 255 bytes for a name, Linux 4096 for a path with all that comes before it.
-pub(crate) fn long_name(package: &Package, report: &mut Report) {
+pub(crate) fn long_name(package: &Package, report: &mut Findings) {
     const NAME: usize = 255;
     const PATH: usize = 4000;
     for entry in &package.entries {
@@ -130,7 +130,7 @@ pub(crate) fn long_name(package: &Package, report: &mut Report) {
     }
 }
 
-pub(crate) fn letter_case(package: &Package, report: &mut Report) {
+pub(crate) fn letter_case(package: &Package, report: &mut Findings) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for entry in package.entries.iter().filter(|entry| !entry.folder) {
         match seen.get(&entry.name.to_lowercase()) {
@@ -148,10 +148,10 @@ pub(crate) fn letter_case(package: &Package, report: &mut Report) {
     }
 }
 
-pub(crate) fn description(package: &Package, report: &mut Report) {
+pub(crate) fn description(package: &Package, report: &mut Findings) {
     let readable = package.broken.is_none() && package.excess.is_none();
     if readable && package.description.is_none() && !package.has(cosimo_fmi::description::FILE) {
-        let named_so = |entry: &&Entry| {
+        let named_so = |entry: &&PackageEntry| {
             entry.name.ends_with("/modelDescription.xml")
                 || entry.name.eq_ignore_ascii_case(cosimo_fmi::description::FILE)
         };
@@ -161,7 +161,7 @@ pub(crate) fn description(package: &Package, report: &mut Report) {
     }
 }
 
-pub(crate) fn implementation(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn implementation(model: &ModelDescription<'_>, report: &mut Findings) {
     let package = model.package;
     let sources = package.below("sources/").next().is_some();
     if !package.bare && !sources && package.below("binaries/").next().is_none() {
@@ -175,7 +175,7 @@ pub(crate) fn implementation(model: &Model<'_>, report: &mut Report) {
 }
 
 /// Files that need another one beside them.
-pub(crate) fn companions(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn companions(model: &ModelDescription<'_>, report: &mut Findings) {
     let package = model.package;
     for (there, wanted) in [
         ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png"),
@@ -199,7 +199,7 @@ pub(crate) fn companions(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn documentation(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn documentation(model: &ModelDescription<'_>, report: &mut Findings) {
     let package = model.package;
     let mut files =
         package.below("documentation/").filter(|file| !file.name.starts_with("documentation/licenses/"));

@@ -8,11 +8,11 @@ use cosimo_fmi::platform::{PLATFORMS, Platform};
 use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
 
-use crate::model::Model;
+use crate::model::ModelDescription;
 use crate::package::{Format, Library};
-use crate::report::{Report, Spot};
+use crate::report::{Findings, Spot};
 
-fn identifiers<'a>(model: &Model<'a>) -> BTreeSet<&'a str> {
+fn identifiers<'a>(model: &ModelDescription<'a>) -> BTreeSet<&'a str> {
     model
         .kinds
         .iter()
@@ -22,7 +22,7 @@ fn identifiers<'a>(model: &Model<'a>) -> BTreeSet<&'a str> {
 }
 
 /// Folders of `binaries` that hold files.
-fn folders<'a>(model: &Model<'a>) -> BTreeSet<&'a str> {
+fn folders<'a>(model: &ModelDescription<'a>) -> BTreeSet<&'a str> {
     let files = model.package.entries.iter().filter(|entry| !entry.folder);
     files.filter_map(|entry| Some(entry.name.strip_prefix("binaries/")?.split_once('/')?.0)).collect()
 }
@@ -40,7 +40,7 @@ fn is_tuple(folder: &str) -> bool {
     known(parts.next(), &ARCHITECTURES) && known(parts.next(), &["darwin", "linux", "windows"])
 }
 
-pub(crate) fn platform_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn platform_name(model: &ModelDescription<'_>, report: &mut Findings) {
     for folder in folders(model) {
         let known = PLATFORMS.iter().any(|known| known.folder(model.fmi) == folder);
         if known || model.fmi == Fmi::Three && is_tuple(folder) {
@@ -62,7 +62,7 @@ fn is_here(folder: &str) -> bool {
     Platform::here().is_some_and(|here| [here.fmi2, here.fmi3].contains(&folder))
 }
 
-pub(crate) fn library_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn library_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     for folder in folders(model) {
         let ending = platform(folder).map(|platform| platform.ending);
         for identifier in identifiers(model) {
@@ -84,12 +84,12 @@ pub(crate) fn library_missing(model: &Model<'_>, report: &mut Report) {
 }
 
 /// The libraries that are the unit itself.
-fn own<'m>(model: &'m Model<'_>) -> impl Iterator<Item = &'m Library> {
+fn own<'m>(model: &'m ModelDescription<'_>) -> impl Iterator<Item = &'m Library> {
     let names: BTreeSet<String> = identifiers(model).into_iter().map(str::to_owned).collect();
     model.package.libraries.iter().filter(move |library| names.contains(&library.stem))
 }
 
-pub(crate) fn library_format(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn library_format(model: &ModelDescription<'_>, report: &mut Findings) {
     for library in own(model) {
         let wanted = match library.ending.as_str() {
             "so" => Format::Elf,
@@ -111,7 +111,7 @@ pub(crate) fn library_format(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn library_machine(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn library_machine(model: &ModelDescription<'_>, report: &mut Findings) {
     for library in own(model) {
         let (Some(elf), Some(platform)) = (&library.elf, platform(&library.platform)) else { continue };
         let Some((machine, bits)) = elf::machine(platform.arch) else { continue };
@@ -178,7 +178,7 @@ const NEEDED: &str = "\
     ActivateModelPartition";
 
 /// Functions that a library must export for the kinds that name it, and does not: the short name and the full one.
-fn missing_functions(model: &Model<'_>, library: &Library) -> Vec<(&'static str, String)> {
+fn missing_functions(model: &ModelDescription<'_>, library: &Library) -> Vec<(&'static str, String)> {
     let Some(exports) = library.elf.as_ref().and_then(|elf| elf.functions.as_ref()) else {
         return Vec::new();
     };
@@ -205,7 +205,7 @@ fn missing_functions(model: &Model<'_>, library: &Library) -> Vec<(&'static str,
         .collect()
 }
 
-fn say_missing(model: &Model<'_>, report: &mut Report, needed: bool) {
+fn say_missing(model: &ModelDescription<'_>, report: &mut Findings, needed: bool) {
     for library in own(model) {
         let mut missing = missing_functions(model, library);
         missing.retain(|(name, _)| NEEDED.split_whitespace().any(|known| known == *name) == needed);
@@ -229,16 +229,18 @@ fn say_missing(model: &Model<'_>, report: &mut Report, needed: bool) {
     }
 }
 
-pub(crate) fn needed_function(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn needed_function(model: &ModelDescription<'_>, report: &mut Findings) {
     say_missing(model, report, true);
 }
 
-pub(crate) fn other_function(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn other_function(model: &ModelDescription<'_>, report: &mut Findings) {
     say_missing(model, report, false);
 }
 
 /// Files that the description, or the build description, says to compile: where it says so, and the name.
-fn source_files<'m, 'a>(model: &'m Model<'a>) -> Vec<(&'m crate::report::Source<'a>, Node<'a, 'a>, &'a str)> {
+fn source_files<'m, 'a>(
+    model: &'m ModelDescription<'a>,
+) -> Vec<(&'m crate::report::XmlSource<'a>, Node<'a, 'a>, &'a str)> {
     let mut found = Vec::new();
     match (model.fmi, model.build) {
         (Fmi::One, _) => {}
@@ -256,7 +258,7 @@ fn source_files<'m, 'a>(model: &'m Model<'a>) -> Vec<(&'m crate::report::Source<
     found
 }
 
-pub(crate) fn source_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn source_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     for (source, node, name) in source_files(model) {
         if !model.package.bare && !model.package.has(&format!("sources/{name}")) {
             let message = "a source file that is to be compiled is not there";
@@ -270,7 +272,7 @@ pub(crate) fn source_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn sources_listed(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn sources_listed(model: &ModelDescription<'_>, report: &mut Findings) {
     let any = model.package.below("sources/").next().is_some();
     let told = match model.fmi {
         Fmi::One => return,
@@ -291,7 +293,7 @@ pub(crate) fn sources_listed(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn build_configuration(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn build_configuration(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.build else { return };
     let known = identifiers(model);
     let mut seen: BTreeMap<(&str, Option<&str>), ()> = BTreeMap::new();

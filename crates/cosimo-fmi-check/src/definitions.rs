@@ -6,8 +6,8 @@ use cosimo_fmi::description::Fmi;
 use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
 
-use crate::model::Model;
-use crate::report::Report;
+use crate::model::ModelDescription;
+use crate::report::Findings;
 use crate::schema::number;
 use crate::structure::repeated;
 
@@ -17,8 +17,8 @@ fn named<'a>(nodes: impl Iterator<Item = Node<'a, 'a>>) -> impl Iterator<Item = 
 
 /// A name that comes again in one list.
 fn say_repeated<'a>(
-    model: &Model<'a>,
-    report: &mut Report,
+    model: &ModelDescription<'a>,
+    report: &mut Findings,
     what: &str,
     nodes: impl Iterator<Item = Node<'a, 'a>>,
 ) {
@@ -32,7 +32,7 @@ fn say_repeated<'a>(
     }
 }
 
-pub(crate) fn duplicate_unit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_unit(model: &ModelDescription<'_>, report: &mut Findings) {
     say_repeated(model, report, "units", children_of(model.root, "UnitDefinitions"));
     for unit in children_of(model.root, "UnitDefinitions") {
         let shown = unit.children().filter(|node| node.tag_name().name() == "DisplayUnit");
@@ -40,7 +40,7 @@ pub(crate) fn duplicate_unit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn unit_conversion(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn unit_conversion(model: &ModelDescription<'_>, report: &mut Findings) {
     for unit in children_of(model.root, "UnitDefinitions") {
         for node in unit.children().filter(Node::is_element) {
             let value = |name: &str| node.attribute(name).and_then(number);
@@ -60,11 +60,11 @@ pub(crate) fn unit_conversion(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn duplicate_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_type(model: &ModelDescription<'_>, report: &mut Findings) {
     say_repeated(model, report, "types", children_of(model.root, "TypeDefinitions"));
 }
 
-pub(crate) fn type_and_variable(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn type_and_variable(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         if model.types.contains_key(variable.name) {
             report.find(
@@ -77,7 +77,7 @@ pub(crate) fn type_and_variable(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn enumeration_items(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn enumeration_items(model: &ModelDescription<'_>, report: &mut Findings) {
     for declared in children_of(model.root, "TypeDefinitions") {
         let holder = if model.fmi == Fmi::Two { child(declared, "Enumeration") } else { Some(declared) };
         let items = || {
@@ -99,11 +99,11 @@ pub(crate) fn enumeration_items(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn duplicate_category(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_category(model: &ModelDescription<'_>, report: &mut Findings) {
     say_repeated(model, report, "log categories", children_of(model.root, "LogCategories"));
 }
 
-pub(crate) fn experiment(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn experiment(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some(node) = child(model.root, "DefaultExperiment") else { return };
     let value = |name: &str| node.attribute(name).and_then(number);
     let (start, stop) = (value("startTime").unwrap_or(0.0), value("stopTime"));
@@ -121,14 +121,14 @@ pub(crate) fn experiment(model: &Model<'_>, report: &mut Report) {
 }
 
 /// All lists of annotations in the description.
-fn annotations<'a>(model: &Model<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+fn annotations<'a>(model: &ModelDescription<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     let places = std::iter::once(model.root).chain(model.variables.iter().map(|variable| variable.node));
     let lists = places.flat_map(|node| node.children());
     lists.filter(|node| matches!(node.tag_name().name(), "VendorAnnotations" | "Annotations"))
 }
 
 /// FMI 2.0: one entry for each tool.
-pub(crate) fn duplicate_tool(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_tool(model: &ModelDescription<'_>, report: &mut Findings) {
     for list in annotations(model) {
         say_repeated(
             model,
@@ -140,7 +140,7 @@ pub(crate) fn duplicate_tool(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 3.0 wants the domain of whoever defines it.
-pub(crate) fn annotation_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn annotation_type(model: &ModelDescription<'_>, report: &mut Findings) {
     for node in annotations(model).flat_map(|list| list.children()) {
         let Some(name) = node.attribute("type") else { continue };
         if !name.contains('.') {

@@ -2,24 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cosimo_fmi::description::Kind;
 use cosimo_fmi::description::UNDEFINED_REFERENCE;
+use cosimo_fmi::description::VariableType;
 use roxmltree::Node;
 
-use crate::model::{Model, Variable};
-use crate::report::Report;
+use crate::model::{ModelDescription, VariableNode};
+use crate::report::Findings;
 
 /// The type by which calls reach it: enumerations are integers to the interface.
-fn base_type(variable: &Variable<'_>) -> Option<Kind> {
-    variable.kind.map(|kind| if kind == Kind::Enumeration { Kind::Int32 } else { kind })
+fn base_type(variable: &VariableNode<'_>) -> Option<VariableType> {
+    variable.kind.map(|kind| if kind == VariableType::Enumeration { VariableType::Int32 } else { kind })
 }
 
-fn is_alias(variable: &Variable<'_>) -> bool {
+fn is_alias(variable: &VariableNode<'_>) -> bool {
     matches!(variable.node.attribute("alias").map(str::trim), Some("alias" | "negatedAlias"))
 }
 
-pub(crate) fn alias_base(model: &Model<'_>, report: &mut Report) {
-    let bases: BTreeSet<(Option<Kind>, Option<u32>)> = model
+pub(crate) fn alias_base(model: &ModelDescription<'_>, report: &mut Findings) {
+    let bases: BTreeSet<(Option<VariableType>, Option<u32>)> = model
         .variables
         .iter()
         .filter(|variable| !is_alias(variable))
@@ -40,7 +40,7 @@ pub(crate) fn alias_base(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn direct_dependency(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn direct_dependency(model: &ModelDescription<'_>, report: &mut Findings) {
     let causalities: BTreeMap<&str, &str> = model
         .variables
         .iter()

@@ -1,14 +1,14 @@
 //! Rules about `<ModelExchange>`, `<CoSimulation>` and `<ScheduledExecution>`: what a unit offers, and flags that
 //! contradict each other.
 
-use cosimo_fmi::description::{Causality, Fmi, Kind};
+use cosimo_fmi::description::{Causality, Fmi, VariableType};
 
-use crate::model::Model;
-use crate::report::Report;
+use crate::model::ModelDescription;
+use crate::report::Findings;
 use crate::schema;
 use crate::schema::number;
 
-pub(crate) fn none(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn none(model: &ModelDescription<'_>, report: &mut Findings) {
     if model.kinds.is_empty() {
         let wanted = if model.fmi == Fmi::Two {
             "`<ModelExchange>` or `<CoSimulation>`"
@@ -19,7 +19,7 @@ pub(crate) fn none(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn identifier(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn identifier(model: &ModelDescription<'_>, report: &mut Findings) {
     for kind in &model.kinds {
         let Some(name) = kind.attribute("modelIdentifier") else { continue };
         let letter = |c: char| c == '_' || c.is_ascii_alphanumeric();
@@ -35,7 +35,7 @@ pub(crate) fn identifier(model: &Model<'_>, report: &mut Report) {
 }
 
 /// A flag that is set although what it needs is not.
-fn needs(model: &Model<'_>, report: &mut Report, flag: &str, needed: &str) {
+fn needs(model: &ModelDescription<'_>, report: &mut Findings, flag: &str, needed: &str) {
     let is_true = |text: Option<&str>| matches!(text.map(str::trim), Some("true" | "1"));
     for kind in &model.kinds {
         if is_true(kind.attribute(flag)) && !is_true(kind.attribute(needed)) {
@@ -52,7 +52,7 @@ fn needs(model: &Model<'_>, report: &mut Report, flag: &str, needed: &str) {
     }
 }
 
-pub(crate) fn serialize(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn serialize(model: &ModelDescription<'_>, report: &mut Findings) {
     match model.fmi {
         Fmi::One => {}
         Fmi::Two => needs(model, report, "canSerializeFMUstate", "canGetAndSetFMUstate"),
@@ -60,13 +60,14 @@ pub(crate) fn serialize(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn early_return(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn early_return(model: &ModelDescription<'_>, report: &mut Findings) {
     needs(model, report, "canReturnEarlyAfterIntermediateUpdate", "providesIntermediateUpdate");
 }
 
-pub(crate) fn clocks_and_events(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn clocks_and_events(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some(kind) = model.kind("CoSimulation") else { return };
-    let Some(clock) = model.variables.iter().find(|variable| variable.kind == Some(Kind::Clock)) else {
+    let Some(clock) = model.variables.iter().find(|variable| variable.kind == Some(VariableType::Clock))
+    else {
         return;
     };
     if !matches!(kind.attribute("hasEventMode").map(str::trim), Some("true" | "1")) {
@@ -83,7 +84,7 @@ pub(crate) fn clocks_and_events(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn fixed_step(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn fixed_step(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some(kind) = model.kind("CoSimulation") else { return };
     let Some(step) = kind.attribute("fixedInternalStepSize").and_then(number) else { return };
     if !(step.is_finite() && step > 0.0) {
@@ -97,9 +98,9 @@ pub(crate) fn fixed_step(model: &Model<'_>, report: &mut Report) {
 }
 
 /// A priority is that of the model partition which an input clock activates in scheduled execution.
-pub(crate) fn priority(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn priority(model: &ModelDescription<'_>, report: &mut Findings) {
     let scheduled = model.kind("ScheduledExecution").is_some();
-    for clock in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Clock)) {
+    for clock in model.variables.iter().filter(|variable| variable.kind == Some(VariableType::Clock)) {
         let input = clock.causality == Some(Causality::Input);
         let given = model.inherited(clock, "priority");
         match given {
@@ -126,7 +127,7 @@ pub(crate) fn priority(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 3.0 lets other attributes stand here, which hides those that are spelled as in FMI 2.0.
-pub(crate) fn misspelt_flag(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn misspelt_flag(model: &ModelDescription<'_>, report: &mut Findings) {
     for kind in &model.kinds {
         let Some(element) = schema::FMI3.element(kind.tag_name().name()) else { continue };
         for attribute in kind.attributes().filter(|attribute| attribute.namespace().is_none()) {

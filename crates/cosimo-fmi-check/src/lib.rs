@@ -24,11 +24,11 @@ use std::io;
 use std::path::Path;
 
 use cosimo_fmi::description::{Description, Fmi};
-use cosimo_pack::archive::Limits;
+use cosimo_pack::archive::ArchiveLimits;
 use cosimo_pack::xml;
 
-pub use crate::report::{Finding, Lenient, Profile, Severity, Spot};
-use crate::report::{Report, Source};
+pub use crate::report::{Finding, LenientSeverity, Profile, Severity, Spot};
+use crate::report::{Findings, XmlSource};
 pub use crate::rules::RULES;
 
 pub struct Rule {
@@ -41,7 +41,7 @@ pub struct Rule {
     /// Where FMI 3.0.2 says so; empty where it does not.
     pub fmi3: &'static str,
     /// What the lenient profile makes of a violation.
-    pub lenient: Lenient,
+    pub lenient: LenientSeverity,
     /// What the rule wants.
     pub summary: &'static str,
     /// What to do where it is violated.
@@ -52,11 +52,11 @@ pub struct Rule {
 #[derive(Clone, Copy)]
 enum Check {
     /// Needs no more than a file.
-    Package(fn(&package::Package, &mut Report)),
+    Package(fn(&package::Package, &mut Findings)),
     /// Needs a description of a known version.
-    Model(fn(&model::Model<'_>, &mut Report)),
+    Model(fn(&model::ModelDescription<'_>, &mut Findings)),
     /// One kind of difference from the schema.
-    Structure(structure::Kind),
+    Structure(structure::DefectKind),
 }
 
 impl Rule {
@@ -122,7 +122,7 @@ impl Validation {
 
 /// Checks an `.fmu` file, or a modelDescription.xml alone. `Err` where the file cannot be read at all.
 pub fn validate(file: &Path, profile: Profile) -> io::Result<Validation> {
-    Ok(examine(&package::Package::open(file, &Limits::default())?, profile))
+    Ok(examine(&package::Package::open(file, &ArchiveLimits::default())?, profile))
 }
 
 /// Checks a description alone.
@@ -132,16 +132,17 @@ pub fn validate_description(text: &str, profile: Profile) -> Validation {
 
 fn examine(package: &package::Package, profile: Profile) -> Validation {
     let parsed = [&package.description, &package.terminals, &package.build].map(|file| {
-        let package::Text { entry, content: Ok(text), .. } = file.as_ref()? else { return None };
-        Some((Source::new(entry, text), xml::parse(text, entry).ok()?))
+        let package::XmlFile { entry, content: Ok(text), .. } = file.as_ref()? else { return None };
+        Some((XmlSource::new(entry, text), xml::parse(text, entry).ok()?))
     });
     let root =
         |index: usize| parsed[index].as_ref().map(|(source, document)| (source, document.root_element()));
-    let model = root(0).and_then(|(source, node)| model::Model::new(package, source, node, root(1), root(2)));
+    let model = root(0)
+        .and_then(|(source, node)| model::ModelDescription::new(package, source, node, root(1), root(2)));
     let fmi = model.as_ref().map(|model| model.fmi);
     let readable = package.description.as_ref().and_then(|file| file.content.as_ref().ok());
     let readable = readable.is_some_and(|text| Description::parse(text).is_ok());
-    let mut report = Report::new(profile, readable, &RULES[0]);
+    let mut report = Findings::new(profile, readable, &RULES[0]);
     for rule in RULES.iter().filter(|rule| fmi.is_none_or(|fmi| rule.holds_in(fmi))) {
         report.begin(rule, fmi);
         match (rule.check, &model) {

@@ -4,27 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_fmi::description::{
-    CAUSALITIES, Causality, Fmi, INITIALS, Initial, KINDS, Kind, VARIABILITIES, Variability, typed,
+    CAUSALITIES, Causality, Fmi, INITIALS, Initial, KINDS, VARIABILITIES, Variability, VariableType, typed,
 };
 use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
 
 use crate::package::Package;
-use crate::report::Source;
+use crate::report::XmlSource;
 use crate::schema;
 use crate::structure::{Defect, defects};
 
 #[derive(Debug)]
-pub(crate) struct Model<'a> {
+pub(crate) struct ModelDescription<'a> {
     pub(crate) fmi: Fmi,
     pub(crate) package: &'a Package,
-    pub(crate) source: &'a Source<'a>,
+    pub(crate) source: &'a XmlSource<'a>,
     pub(crate) root: Node<'a, 'a>,
-    pub(crate) terminals: Option<(&'a Source<'a>, Node<'a, 'a>)>,
-    pub(crate) build: Option<(&'a Source<'a>, Node<'a, 'a>)>,
+    pub(crate) terminals: Option<(&'a XmlSource<'a>, Node<'a, 'a>)>,
+    pub(crate) build: Option<(&'a XmlSource<'a>, Node<'a, 'a>)>,
     /// `<ModelExchange>`, `<CoSimulation>`, `<ScheduledExecution>`; the root of FMI 1.0, which has one kind.
     pub(crate) kinds: Vec<Node<'a, 'a>>,
-    pub(crate) variables: Vec<Variable<'a>>,
+    pub(crate) variables: Vec<VariableNode<'a>>,
     pub(crate) types: BTreeMap<&'a str, Node<'a, 'a>>,
     pub(crate) unknowns: Vec<Unknown<'a>>,
     pub(crate) defects: Vec<Defect>,
@@ -33,13 +33,13 @@ pub(crate) struct Model<'a> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Variable<'a> {
+pub(crate) struct VariableNode<'a> {
     pub(crate) node: Node<'a, 'a>,
     /// Where start, unit and the like stand: an element inside in FMI 2.0, the same one in FMI 3.0.
     pub(crate) typed: Node<'a, 'a>,
     pub(crate) name: &'a str,
     pub(crate) reference: Option<u32>,
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<VariableType>,
     /// `None` where the word is none of the standard, which a rule of its own says.
     pub(crate) causality: Option<Causality>,
     pub(crate) variability: Option<Variability>,
@@ -102,14 +102,14 @@ pub(crate) fn version(root: Node<'_, '_>) -> Option<Fmi> {
     }
 }
 
-impl<'a> Model<'a> {
+impl<'a> ModelDescription<'a> {
     pub(crate) fn new(
         package: &'a Package,
-        source: &'a Source<'a>,
+        source: &'a XmlSource<'a>,
         root: Node<'a, 'a>,
-        terminals: Option<(&'a Source<'a>, Node<'a, 'a>)>,
-        build: Option<(&'a Source<'a>, Node<'a, 'a>)>,
-    ) -> Option<Model<'a>> {
+        terminals: Option<(&'a XmlSource<'a>, Node<'a, 'a>)>,
+        build: Option<(&'a XmlSource<'a>, Node<'a, 'a>)>,
+    ) -> Option<ModelDescription<'a>> {
         let fmi = version(root).filter(|_| root.tag_name().name() == schema::DESCRIPTION)?;
         // Older versions have neither of these files.
         let (terminals, build) = if fmi == Fmi::Three { (terminals, build) } else { (None, None) };
@@ -125,11 +125,11 @@ impl<'a> Model<'a> {
                 defects(source, root, (schema, name), &mut found);
             }
         }
-        let variables: Vec<Variable<'_>> = children_of(root, "ModelVariables")
+        let variables: Vec<VariableNode<'_>> = children_of(root, "ModelVariables")
             .map(|node| match fmi {
-                Fmi::One => Variable::one(node),
-                Fmi::Two => Variable::two(node),
-                Fmi::Three => Variable::three(node),
+                Fmi::One => VariableNode::one(node),
+                Fmi::Two => VariableNode::two(node),
+                Fmi::Three => VariableNode::three(node),
             })
             .collect();
         let mut references = BTreeMap::new();
@@ -140,7 +140,7 @@ impl<'a> Model<'a> {
         }
         let types =
             children_of(root, "TypeDefinitions").filter_map(|node| Some((node.attribute("name")?, node)));
-        let mut model = Model {
+        let mut model = ModelDescription {
             fmi,
             package,
             source,
@@ -221,7 +221,7 @@ impl<'a> Model<'a> {
     }
 
     /// The element in which a declared type has its attributes.
-    pub(crate) fn declared(&self, variable: &Variable<'a>) -> Option<Node<'a, 'a>> {
+    pub(crate) fn declared(&self, variable: &VariableNode<'a>) -> Option<Node<'a, 'a>> {
         let declared = *self.types.get(variable.typed.attribute("declaredType")?)?;
         match self.fmi {
             Fmi::One | Fmi::Two => declared.children().find(Node::is_element),
@@ -230,7 +230,7 @@ impl<'a> Model<'a> {
     }
 
     /// An attribute of the variable, or else of its declared type.
-    pub(crate) fn inherited(&self, variable: &Variable<'a>, name: &str) -> Option<&'a str> {
+    pub(crate) fn inherited(&self, variable: &VariableNode<'a>, name: &str) -> Option<&'a str> {
         variable.typed.attribute(name).or_else(|| self.declared(variable)?.attribute(name))
     }
 
@@ -246,7 +246,7 @@ impl<'a> Model<'a> {
     }
 
     /// Sizes of an array, as far as they are numbers.
-    pub(crate) fn dimensions(&self, variable: &Variable<'a>) -> Vec<Option<u64>> {
+    pub(crate) fn dimensions(&self, variable: &VariableNode<'a>) -> Vec<Option<u64>> {
         variable
             .node
             .children()
@@ -264,42 +264,42 @@ impl<'a> Model<'a> {
     }
 }
 
-impl<'a> Variable<'a> {
+impl<'a> VariableNode<'a> {
     /// In the words of FMI 1.0 causality and variability mean something else, which its own rules read.
-    fn one(node: Node<'a, 'a>) -> Variable<'a> {
-        Variable { causality: None, variability: None, initial: None, ..Variable::two(node) }
+    fn one(node: Node<'a, 'a>) -> VariableNode<'a> {
+        VariableNode { causality: None, variability: None, initial: None, ..VariableNode::two(node) }
     }
 
-    fn two(node: Node<'a, 'a>) -> Variable<'a> {
+    fn two(node: Node<'a, 'a>) -> VariableNode<'a> {
         let (typed, kind) = typed(node).map_or((node, None), |(typed, kind)| (typed, Some(kind)));
         let start = typed.attribute("start").filter(|_| kind.is_some()).map(|start| vec![start]);
         // Not by type: the schema has one default for all.
-        Variable::read(Fmi::Two, node, typed, kind, start, Variability::Continuous)
+        VariableNode::read(Fmi::Two, node, typed, kind, start, Variability::Continuous)
     }
 
-    fn three(node: Node<'a, 'a>) -> Variable<'a> {
+    fn three(node: Node<'a, 'a>) -> VariableNode<'a> {
         let tag = node.tag_name().name();
         let kind = KINDS.iter().find(|(name, _)| *name == tag).map(|(_, kind)| *kind);
-        let start = if matches!(kind, Some(Kind::String | Kind::Binary)) {
+        let start = if matches!(kind, Some(VariableType::String | VariableType::Binary)) {
             let starts = node.children().filter(|child| child.tag_name().name() == "Start");
             let values: Vec<&str> = starts.filter_map(|start| start.attribute("value")).collect();
             (!values.is_empty()).then_some(values)
         } else {
             node.attribute("start").map(|text| text.split_ascii_whitespace().collect())
         };
-        let float = kind.is_some_and(Kind::is_float);
+        let float = kind.is_some_and(VariableType::is_float);
         let usual = if float { Variability::Continuous } else { Variability::Discrete };
-        Variable::read(Fmi::Three, node, node, kind, start, usual)
+        VariableNode::read(Fmi::Three, node, node, kind, start, usual)
     }
 
     fn read(
         fmi: Fmi,
         node: Node<'a, 'a>,
         typed: Node<'a, 'a>,
-        kind: Option<Kind>,
+        kind: Option<VariableType>,
         start: Option<Vec<&'a str>>,
         usual: Variability,
-    ) -> Variable<'a> {
+    ) -> VariableNode<'a> {
         fn word<T: Copy>(node: Node<'_, '_>, name: &str, words: &[(&str, T)], otherwise: T) -> Option<T> {
             let Some(text) = node.attribute(name) else { return Some(otherwise) };
             words.iter().find(|(word, _)| *word == text.trim()).map(|(_, value)| *value)
@@ -312,7 +312,7 @@ impl<'a> Variable<'a> {
         let usual = causality.zip(variability).and_then(|(causality, variability)| {
             initials(fmi, causality, variability).and_then(|allowed| allowed.first().copied())
         });
-        Variable {
+        VariableNode {
             node,
             typed,
             name: node.attribute("name").unwrap_or_default(),
@@ -322,13 +322,13 @@ impl<'a> Variable<'a> {
             variability,
             given_initial: given,
             // Clocks have none.
-            initial: given.or(usual).filter(|_| kind != Some(Kind::Clock)),
+            initial: given.or(usual).filter(|_| kind != Some(VariableType::Clock)),
             start,
         }
     }
 
     pub(crate) fn is_float(&self) -> bool {
-        self.kind.is_some_and(Kind::is_float)
+        self.kind.is_some_and(VariableType::is_float)
     }
 
     pub(crate) fn is_clocked(&self) -> bool {

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
+use cosimo_fmi::description::{Causality, Fmi, Initial, Variability, VariableType};
 use cosimo_pack::xml::child;
 
-use crate::model::{List, Model, Unknown};
-use crate::report::Report;
+use crate::model::{List, ModelDescription, Unknown};
+use crate::report::Findings;
 
 /// The variables of a list.
-fn listed(model: &Model<'_>, list: List) -> BTreeSet<usize> {
+fn listed(model: &ModelDescription<'_>, list: List) -> BTreeSet<usize> {
     of(model, list).map(|(_, variable)| variable).collect()
 }
 
-fn of<'m, 'a>(model: &'m Model<'a>, list: List) -> impl Iterator<Item = (&'m Unknown<'a>, usize)> {
+fn of<'m, 'a>(model: &'m ModelDescription<'a>, list: List) -> impl Iterator<Item = (&'m Unknown<'a>, usize)> {
     model
         .unknowns
         .iter()
@@ -22,11 +22,11 @@ fn of<'m, 'a>(model: &'m Model<'a>, list: List) -> impl Iterator<Item = (&'m Unk
 }
 
 /// The attribute that says which variable is meant.
-fn key(model: &Model<'_>) -> &'static str {
+fn key(model: &ModelDescription<'_>) -> &'static str {
     if model.fmi == Fmi::Two { "index" } else { "valueReference" }
 }
 
-fn missing(model: &Model<'_>, report: &mut Report, variable: usize, list: List, because: &str) {
+fn missing(model: &ModelDescription<'_>, report: &mut Findings, variable: usize, list: List, because: &str) {
     let variable = &model.variables[variable];
     let list = list.name(model.fmi);
     report.find(
@@ -39,8 +39,8 @@ fn missing(model: &Model<'_>, report: &mut Report, variable: usize, list: List, 
 
 /// An entry for a variable that cannot be there.
 fn misplaced(
-    model: &Model<'_>,
-    report: &mut Report,
+    model: &ModelDescription<'_>,
+    report: &mut Findings,
     (unknown, variable): (&Unknown<'_>, usize),
     what: &str,
     found: impl Into<String>,
@@ -50,7 +50,7 @@ fn misplaced(
     report.find(spot, format!("`{}` {what}", model.variables[variable].name), found, wanted);
 }
 
-pub(crate) fn reference(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn reference(model: &ModelDescription<'_>, report: &mut Findings) {
     for unknown in model.unknowns.iter().filter(|unknown| unknown.variable.is_none()) {
         let Some(number) = unknown.written else { continue };
         report.find(
@@ -62,7 +62,7 @@ pub(crate) fn reference(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn repeated(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn repeated(model: &ModelDescription<'_>, report: &mut Findings) {
     let mut seen = BTreeSet::new();
     for unknown in &model.unknowns {
         let Some(variable) = unknown.variable else { continue };
@@ -74,7 +74,7 @@ pub(crate) fn repeated(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn outputs_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn outputs_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     if child(model.root, "ModelStructure").is_none() {
         return;
     }
@@ -86,7 +86,7 @@ pub(crate) fn outputs_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn outputs_extra(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn outputs_extra(model: &ModelDescription<'_>, report: &mut Findings) {
     for entry in of(model, List::Outputs) {
         let causality = model.variables[entry.1].causality;
         if let Some(causality) = causality.filter(|causality| *causality != Causality::Output) {
@@ -97,7 +97,7 @@ pub(crate) fn outputs_extra(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn derivatives_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn derivatives_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     if model.kind("ModelExchange").is_none() || child(model.root, "ModelStructure").is_none() {
         return;
     }
@@ -112,7 +112,7 @@ pub(crate) fn derivatives_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn derivatives_extra(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn derivatives_extra(model: &ModelDescription<'_>, report: &mut Findings) {
     for entry in of(model, List::Derivatives) {
         let variable = &model.variables[entry.1];
         let found = if !variable.typed.has_attribute("derivative") {
@@ -130,14 +130,14 @@ pub(crate) fn derivatives_extra(model: &Model<'_>, report: &mut Report) {
 
 /// Who must be among the initial unknowns, and why; `None` where it is free.
 fn initial_unknown(
-    model: &Model<'_>,
+    model: &ModelDescription<'_>,
     index: usize,
     exchanged: &BTreeSet<usize>,
 ) -> Result<&'static str, bool> {
     let variable = &model.variables[index];
     let open = matches!(variable.initial, Some(Initial::Approx | Initial::Calculated));
     // Clocked variables and clocks are there where the unit wants to initialise them.
-    let free = variable.is_clocked() || variable.kind == Some(Kind::Clock);
+    let free = variable.is_clocked() || variable.kind == Some(VariableType::Clock);
     match variable.causality {
         Some(Causality::Output) if open && !free => Ok("an output that is not exact"),
         Some(Causality::CalculatedParameter) => Ok("a calculated parameter"),
@@ -148,13 +148,13 @@ fn initial_unknown(
 }
 
 /// States and their derivatives, as far as the structure lists them.
-fn exchanged(model: &Model<'_>) -> BTreeSet<usize> {
+fn exchanged(model: &ModelDescription<'_>) -> BTreeSet<usize> {
     let mut all = model.states();
     all.extend(listed(model, List::Derivatives));
     all
 }
 
-pub(crate) fn initial_unknowns_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial_unknowns_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     if child(model.root, "ModelStructure").is_none() {
         return;
     }
@@ -166,7 +166,7 @@ pub(crate) fn initial_unknowns_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn initial_unknowns_extra(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial_unknowns_extra(model: &ModelDescription<'_>, report: &mut Findings) {
     let exchanged = exchanged(model);
     for (unknown, index) in of(model, List::InitialUnknowns) {
         if initial_unknown(model, index, &exchanged) == Err(false) {
@@ -184,7 +184,7 @@ pub(crate) fn initial_unknowns_extra(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 2.0 wants them in the order of the variables.
-pub(crate) fn initial_unknowns_order(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial_unknowns_order(model: &ModelDescription<'_>, report: &mut Findings) {
     let mut highest = 0;
     for (unknown, index) in of(model, List::InitialUnknowns) {
         if index < highest {
@@ -196,7 +196,7 @@ pub(crate) fn initial_unknowns_order(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn dependencies(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dependencies(model: &ModelDescription<'_>, report: &mut Findings) {
     let states = model.states();
     for unknown in &model.unknowns {
         let Some(list) = &unknown.dependencies else { continue };
@@ -222,7 +222,7 @@ pub(crate) fn dependencies(model: &Model<'_>, report: &mut Report) {
 
 /// Why a variable cannot be a known; `None` where it can.
 fn wrong_known(
-    model: &Model<'_>,
+    model: &ModelDescription<'_>,
     list: List,
     known: usize,
     states: &BTreeSet<usize>,
@@ -251,7 +251,7 @@ fn wrong_known(
 }
 
 /// FMI 2.0 wants them ascending.
-pub(crate) fn dependencies_order(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dependencies_order(model: &ModelDescription<'_>, report: &mut Findings) {
     for unknown in &model.unknowns {
         let list = unknown.dependencies.as_deref().unwrap_or_default();
         if let Some(pair) = list.windows(2).find(|pair| pair[0] >= pair[1]) {
@@ -266,7 +266,7 @@ pub(crate) fn dependencies_order(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn dependencies_kind(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dependencies_kind(model: &ModelDescription<'_>, report: &mut Findings) {
     for unknown in &model.unknowns {
         let Some(kinds) = &unknown.kinds else { continue };
         let name = unknown.variable.map_or("an entry", |index| model.variables[index].name);
@@ -293,11 +293,11 @@ pub(crate) fn dependencies_kind(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn event_indicators(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn event_indicators(model: &ModelDescription<'_>, report: &mut Findings) {
     for entry in of(model, List::EventIndicators) {
         let variable = &model.variables[entry.1];
         if !variable.is_float() || variable.variability != Some(Variability::Continuous) {
-            let kind = variable.kind.map_or("no type", Kind::name);
+            let kind = variable.kind.map_or("no type", VariableType::name);
             let found = format!("{kind}, variability {}", variable.variability.map_or("", Variability::name));
             let wanted = "a continuous variable of type Float32 or Float64";
             misplaced(model, report, entry, "cannot be an event indicator", found, wanted);
@@ -305,7 +305,7 @@ pub(crate) fn event_indicators(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn clocked_states(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn clocked_states(model: &ModelDescription<'_>, report: &mut Findings) {
     let there = listed(model, List::ClockedStates);
     for entry in of(model, List::ClockedStates) {
         if !model.variables[entry.1].node.has_attribute("previous") {

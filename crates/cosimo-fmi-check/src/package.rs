@@ -8,8 +8,8 @@ use std::path::Path;
 
 use cosimo_fmi::description::{FILE, TERMINALS};
 use cosimo_fmi::elf::{self, Elf};
-use cosimo_pack::archive::{Limits, inside, other_than_zip, regular};
-use cosimo_pack::problem::Problem;
+use cosimo_pack::archive::{ArchiveLimits, inside, other_than_zip, regular};
+use cosimo_pack::problem::FileProblem;
 use cosimo_pack::text::{LARGEST, decode};
 
 pub(crate) const BUILD: &str = "sources/buildDescription.xml";
@@ -26,20 +26,20 @@ pub(crate) struct Package {
     pub(crate) broken: Option<String>,
     /// Where it is larger than Cosimo takes: what was found, what is allowed.
     pub(crate) excess: Option<(String, String)>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<PackageEntry>,
     /// Of all entries.
     names: BTreeSet<String>,
     /// Names that come more than once, spelled alike.
-    pub(crate) repeated: Vec<Repeated>,
-    pub(crate) description: Option<Text>,
-    pub(crate) terminals: Option<Text>,
-    pub(crate) build: Option<Text>,
+    pub(crate) repeated: Vec<RepeatedName>,
+    pub(crate) description: Option<XmlFile>,
+    pub(crate) terminals: Option<XmlFile>,
+    pub(crate) build: Option<XmlFile>,
     pub(crate) libraries: Vec<Library>,
 }
 
 /// A name that comes more than once.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Repeated {
+pub(crate) struct RepeatedName {
     pub(crate) name: String,
     pub(crate) count: usize,
     /// All have the same checksum and size.
@@ -47,7 +47,7 @@ pub(crate) struct Repeated {
 }
 
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct PackageEntry {
     /// With forward slashes.
     pub(crate) name: String,
     /// As the archive has it.
@@ -65,7 +65,7 @@ pub(crate) struct Entry {
 
 /// A file of XML.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct XmlFile {
     pub(crate) entry: &'static str,
     pub(crate) content: Result<String, String>,
     /// What is wrong with its encoding.
@@ -115,7 +115,7 @@ impl Format {
 
 impl Package {
     /// `Err` where the file itself cannot be read; whatever is wrong inside is for the rules.
-    pub(crate) fn open(file: &Path, limits: &Limits) -> io::Result<Package> {
+    pub(crate) fn open(file: &Path, limits: &ArchiveLimits) -> io::Result<Package> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         regular(file)?;
         let mut source = File::open(file)?;
@@ -127,7 +127,7 @@ impl Package {
             package.bare = true;
             let mut bytes = Vec::new();
             source.take(LARGEST + 1).read_to_end(&mut bytes)?;
-            package.description = Some(Text::new(FILE, Ok(bytes)));
+            package.description = Some(XmlFile::new(FILE, Ok(bytes)));
             return Ok(package);
         }
         match other_than_zip(&mut source) {
@@ -149,18 +149,18 @@ impl Package {
 
     /// A description alone, as text.
     pub(crate) fn of_description(text: &str) -> Package {
-        let description = Some(Text::new(FILE, Ok(text.as_bytes().to_vec())));
+        let description = Some(XmlFile::new(FILE, Ok(text.as_bytes().to_vec())));
         Package { name: FILE.into(), bare: true, description, ..Package::default() }
     }
 
-    fn read(&mut self, archive: &mut zip::ZipArchive<BufReader<File>>, limits: &Limits) {
+    fn read(&mut self, archive: &mut zip::ZipArchive<BufReader<File>>, limits: &ArchiveLimits) {
         if archive.len() > limits.entries {
             self.excess = Some((format!("{} entries", archive.len()), format!("at most {}", limits.entries)));
             return;
         }
         let mut left = limits.total;
         for index in 0..archive.len() {
-            let mut entry = match Entry::of(archive, index) {
+            let mut entry = match PackageEntry::of(archive, index) {
                 Ok(entry) => entry,
                 Err(error) => {
                     self.broken = Some(error);
@@ -189,7 +189,7 @@ impl Package {
         index: usize,
         name: &str,
         left: &mut u64,
-        limits: &Limits,
+        limits: &ArchiveLimits,
     ) -> Result<(), Damage> {
         let mut entry = archive.by_index(index).map_err(|error| Damage::Broken(error.to_string()))?;
         let allowed = entry.compressed_size().saturating_mul(limits.ratio).max(limits.ratio_from);
@@ -204,7 +204,7 @@ impl Package {
                 Err(error) => {
                     let damage = error.to_string();
                     if let Some(file) = text {
-                        self.put(Text::new(file, Err(damage.clone())));
+                        self.put(XmlFile::new(file, Err(damage.clone())));
                     }
                     return Err(Damage::Broken(damage));
                 }
@@ -227,7 +227,7 @@ impl Package {
         }
         if let Some(file) = text {
             let whole = if size > most { Err(too_large(size)) } else { Ok(kept) };
-            self.put(Text::new(file, whole));
+            self.put(XmlFile::new(file, whole));
         } else if let Some((platform, stem, ending)) = library {
             let elf = elf::read(&kept);
             let (entry, format) = (name.to_owned(), Format::of(&kept));
@@ -236,7 +236,7 @@ impl Package {
         Ok(())
     }
 
-    fn put(&mut self, text: Text) {
+    fn put(&mut self, text: XmlFile) {
         let place = match text.entry {
             FILE => &mut self.description,
             TERMINALS => &mut self.terminals,
@@ -250,14 +250,14 @@ impl Package {
     }
 
     /// Files below a folder, which ends in a slash.
-    pub(crate) fn below<'p>(&'p self, folder: &'p str) -> impl Iterator<Item = &'p Entry> {
+    pub(crate) fn below<'p>(&'p self, folder: &'p str) -> impl Iterator<Item = &'p PackageEntry> {
         self.entries.iter().filter(move |entry| !entry.folder && entry.name.starts_with(folder))
     }
 }
 
 /// Names that the archive's own list has more than once. The library that reads archives keeps the last of each, so that the
 /// list is read here. `None` where it cannot be; the file is afterwards where it was.
-fn repeated(source: &mut File) -> Option<Vec<Repeated>> {
+fn repeated(source: &mut File) -> Option<Vec<RepeatedName>> {
     let list = list(source);
     source.rewind().ok()?;
     let list = list?;
@@ -281,7 +281,7 @@ fn repeated(source: &mut File) -> Option<Vec<Repeated>> {
         }
     }
     let again = seen.into_iter().filter(|(_, (count, ..))| *count > 1);
-    let repeated = again.map(|(name, (count, same, _))| Repeated {
+    let repeated = again.map(|(name, (count, same, _))| RepeatedName {
         name: String::from_utf8_lossy(name).into_owned(),
         count,
         same,
@@ -318,8 +318,8 @@ fn too_large(size: u64) -> String {
     format!("it has {size} bytes, at most {LARGEST} are allowed")
 }
 
-impl Entry {
-    fn of(archive: &mut zip::ZipArchive<BufReader<File>>, index: usize) -> Result<Entry, String> {
+impl PackageEntry {
+    fn of(archive: &mut zip::ZipArchive<BufReader<File>>, index: usize) -> Result<PackageEntry, String> {
         let entry = archive.by_index_raw(index).map_err(|error| error.to_string())?;
         let written = entry.name().map_err(|error| error.to_string())?.into_owned();
         let name = written.replace('\\', "/");
@@ -327,7 +327,7 @@ impl Entry {
             zip::CompressionMethod::Stored | zip::CompressionMethod::Deflated => None,
             other => Some(other.to_string()),
         };
-        Ok(Entry {
+        Ok(PackageEntry {
             folder: name.ends_with('/'),
             special: entry
                 .unix_mode()
@@ -342,18 +342,18 @@ impl Entry {
     }
 }
 
-impl Text {
-    fn new(entry: &'static str, bytes: Result<Vec<u8>, String>) -> Text {
+impl XmlFile {
+    fn new(entry: &'static str, bytes: Result<Vec<u8>, String>) -> XmlFile {
         let mut encoding = None;
         let content = bytes.and_then(|bytes| {
             if bytes.len() as u64 > LARGEST {
                 return Err(too_large(bytes.len() as u64));
             }
             encoding = wrong_encoding(&bytes);
-            let decoded = decode(bytes, entry).map_err(|problem: Problem| problem.message)?;
+            let decoded = decode(bytes, entry).map_err(|problem: FileProblem| problem.message)?;
             Ok(decoded.0)
         });
-        Text { entry, content, encoding }
+        XmlFile { entry, content, encoding }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use cosimo_fmi::description::Fmi;
-use cosimo_pack::problem::Place;
-use cosimo_pack::xml::Lines;
+use cosimo_pack::problem::FilePosition;
+use cosimo_pack::xml::LineIndex;
 use roxmltree::Node;
 
 use crate::Rule;
@@ -27,7 +27,7 @@ impl Severity {
 
 /// What the lenient profile makes of a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lenient {
+pub enum LenientSeverity {
     /// It keeps the FMU from running, or gives wrong numbers.
     Error,
     /// Importers get along with it.
@@ -36,12 +36,12 @@ pub enum Lenient {
     Depends,
 }
 
-impl Lenient {
+impl LenientSeverity {
     pub fn name(self) -> &'static str {
         match self {
-            Lenient::Error => "error",
-            Lenient::Warning => "warning",
-            Lenient::Depends => "depends",
+            LenientSeverity::Error => "error",
+            LenientSeverity::Warning => "warning",
+            LenientSeverity::Depends => "depends",
         }
     }
 }
@@ -73,7 +73,7 @@ pub struct Finding {
 pub struct Spot {
     /// The entry of the archive; empty where it is about all of it, or there is none.
     pub entry: String,
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     /// The line of that place and the bytes of it that are meant; absent where the line is too long to be shown.
     pub source: Option<(String, Range<usize>)>,
 }
@@ -91,15 +91,15 @@ const MOST_FINDINGS: usize = 1000;
 
 /// A file of XML in which places can be named.
 #[derive(Debug)]
-pub(crate) struct Source<'a> {
+pub(crate) struct XmlSource<'a> {
     pub(crate) entry: &'a str,
     pub(crate) text: &'a str,
-    lines: Lines,
+    lines: LineIndex,
 }
 
-impl<'a> Source<'a> {
-    pub(crate) fn new(entry: &'a str, text: &'a str) -> Source<'a> {
-        Source { entry, text, lines: Lines::new(text) }
+impl<'a> XmlSource<'a> {
+    pub(crate) fn new(entry: &'a str, text: &'a str) -> XmlSource<'a> {
+        XmlSource { entry, text, lines: LineIndex::new(text) }
     }
 
     /// An element: the beginning of its tag.
@@ -142,7 +142,7 @@ impl<'a> Source<'a> {
 
 /// Collects what the rules find. One at a time has the word.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct Findings {
     pub(crate) findings: Vec<Finding>,
     /// Findings beyond those that are kept, by rule.
     pub(crate) left_out: Vec<(&'static Rule, usize)>,
@@ -154,9 +154,9 @@ pub(crate) struct Report {
     count: usize,
 }
 
-impl Report {
-    pub(crate) fn new(profile: Profile, readable: bool, first: &'static Rule) -> Report {
-        Report {
+impl Findings {
+    pub(crate) fn new(profile: Profile, readable: bool, first: &'static Rule) -> Findings {
+        Findings {
             findings: Vec::new(),
             left_out: Vec::new(),
             profile,
@@ -201,9 +201,9 @@ impl Report {
             return;
         }
         let severity = match (self.profile, self.rule.lenient) {
-            (Profile::Strict, _) | (_, Lenient::Error) => Severity::Error,
-            (_, Lenient::Depends) if obstructs => Severity::Error,
-            (_, Lenient::Depends | Lenient::Warning) => Severity::Warning,
+            (Profile::Strict, _) | (_, LenientSeverity::Error) => Severity::Error,
+            (_, LenientSeverity::Depends) if obstructs => Severity::Error,
+            (_, LenientSeverity::Depends | LenientSeverity::Warning) => Severity::Warning,
         };
         self.findings.push(Finding {
             rule: self.rule,

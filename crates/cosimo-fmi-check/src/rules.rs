@@ -1,7 +1,7 @@
 //! Every rule with its clauses, what it wants and what to do.
 
 use crate::Check::{Model, Package, Structure};
-use crate::Lenient::{Depends, Error, Warning};
+use crate::LenientSeverity::{Depends, Error, Warning};
 use crate::Rule;
 use crate::{archive, binaries, definitions, fmi1, kinds, model_structure, structure, terminals, variables};
 
@@ -107,35 +107,35 @@ pub const RULES: &[Rule] = rules! {
         ["description schema", "2.2.1", "2.4.1"],
         "the root is <fmiModelDescription> of a known version",
         "check FMUs of FMI 1.0, 2.0 or 3.0; other versions have other rules";
-    "xml/unknown-element", Warning, Structure(structure::Kind::UnknownElement):
+    "xml/unknown-element", Warning, Structure(structure::DefectKind::UnknownElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements are those of the schema",
         "remove the element, or put what is your own into annotations";
-    "xml/missing-element", Depends, Structure(structure::Kind::MissingElement):
+    "xml/missing-element", Depends, Structure(structure::DefectKind::MissingElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements that the schema requires are there",
         "add the element";
-    "xml/misplaced-element", Warning, Structure(structure::Kind::MisplacedElement):
+    "xml/misplaced-element", Warning, Structure(structure::DefectKind::MisplacedElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements come in the order of the schema",
         "move the element";
-    "xml/repeated-element", Depends, Structure(structure::Kind::RepeatedElement):
+    "xml/repeated-element", Depends, Structure(structure::DefectKind::RepeatedElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements come as often as the schema allows",
         "remove all but one";
-    "xml/unknown-attribute", Warning, Structure(structure::Kind::UnknownAttribute):
+    "xml/unknown-attribute", Warning, Structure(structure::DefectKind::UnknownAttribute):
         ["description schema", "2.2, schema", "2.4, schema"],
         "attributes are those of the schema",
         "remove the attribute, or correct its name";
-    "xml/missing-attribute", Depends, Structure(structure::Kind::MissingAttribute):
+    "xml/missing-attribute", Depends, Structure(structure::DefectKind::MissingAttribute):
         ["description schema", "2.2, schema", "2.4, schema"],
         "attributes that the schema requires are there",
         "add the attribute";
-    "xml/attribute-value", Depends, Structure(structure::Kind::AttributeValue):
+    "xml/attribute-value", Depends, Structure(structure::DefectKind::AttributeValue):
         ["description schema", "2.2, schema", "2.4, schema"],
         "values of attributes are of the type of the schema",
         "correct the value";
-    "xml/stray-text", Warning, Structure(structure::Kind::StrayText):
+    "xml/stray-text", Warning, Structure(structure::DefectKind::StrayText):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements hold no text",
         "remove the text";

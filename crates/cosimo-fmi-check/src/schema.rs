@@ -27,7 +27,7 @@ pub(crate) const BUILD: &str = "fmiBuildDescription";
 
 /// Types of attributes, as the schemas name them.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Type {
+pub(crate) enum AttributeType {
     Text,
     Boolean,
     Double,
@@ -36,7 +36,7 @@ pub(crate) enum Type {
     DateTime,
     Hex,
     One(Vec<&'static str>),
-    List(Box<Type>),
+    List(Box<AttributeType>),
     /// `2.0`, or `3.` and more: the pattern of the schema.
     Version(&'static str),
 }
@@ -44,7 +44,7 @@ pub(crate) enum Type {
 #[derive(Debug, Clone)]
 pub(crate) struct Attribute {
     pub(crate) name: &'static str,
-    pub(crate) of: Type,
+    pub(crate) of: AttributeType,
     pub(crate) required: bool,
 }
 
@@ -52,13 +52,13 @@ pub(crate) struct Attribute {
 pub(crate) struct Element {
     pub(crate) name: &'static str,
     pub(crate) attributes: Vec<Attribute>,
-    pub(crate) content: Content,
+    pub(crate) content: ElementContent,
     /// Other attributes are allowed.
     pub(crate) open: bool,
 }
 
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum ElementContent {
     /// In this order.
     Sequence(Vec<Particle>),
     /// So many elements of whatever kind.
@@ -113,7 +113,7 @@ fn parse(text: &'static str) -> Result<Schema, String> {
         };
         match head {
             ["type", name, values @ ..] => {
-                names.types.insert(*name, Type::One(values.to_vec()));
+                names.types.insert(*name, AttributeType::One(values.to_vec()));
             }
             ["group", name, attributes @ ..] => {
                 let group = names.attributes(attributes)?;
@@ -122,7 +122,7 @@ fn parse(text: &'static str) -> Result<Schema, String> {
             [id, attributes @ ..] => {
                 let name = id.split('.').next().unwrap_or(*id);
                 let (attributes, open) = names.attributes(attributes)?;
-                found.push((*id, Element { name, attributes, content: Content::Text, open }, content));
+                found.push((*id, Element { name, attributes, content: ElementContent::Text, open }, content));
             }
             [] => return Err("a line without a name".into()),
         }
@@ -150,7 +150,7 @@ fn declarations(text: &'static str) -> Vec<Vec<&'static str>> {
 /// Types and groups that were declared.
 #[derive(Default)]
 struct Names {
-    types: BTreeMap<&'static str, Type>,
+    types: BTreeMap<&'static str, AttributeType>,
     groups: BTreeMap<&'static str, (Vec<Attribute>, bool)>,
 }
 
@@ -175,27 +175,27 @@ impl Names {
         Ok((attributes, open))
     }
 
-    fn type_of(&self, word: &'static str) -> Result<Type, String> {
+    fn type_of(&self, word: &'static str) -> Result<AttributeType, String> {
         if let Some(of) = word.strip_suffix("[]") {
-            return Ok(Type::List(Box::new(self.type_of(of)?)));
+            return Ok(AttributeType::List(Box::new(self.type_of(of)?)));
         }
         if let Some(version) = word.strip_prefix("version-") {
-            return Ok(Type::Version(version));
+            return Ok(AttributeType::Version(version));
         }
         Ok(match word {
-            "string" => Type::Text,
-            "boolean" => Type::Boolean,
-            "double" => Type::Double,
-            "byte" => Type::Whole(i8::MIN.into(), i8::MAX.into()),
-            "unsignedByte" => Type::Whole(0, u8::MAX.into()),
-            "short" => Type::Whole(i16::MIN.into(), i16::MAX.into()),
-            "unsignedShort" => Type::Whole(0, u16::MAX.into()),
-            "int" => Type::Whole(i32::MIN.into(), i32::MAX.into()),
-            "unsignedInt" => Type::Whole(0, u32::MAX.into()),
-            "long" => Type::Whole(i64::MIN.into(), i64::MAX.into()),
-            "unsignedLong" => Type::Whole(0, u64::MAX.into()),
-            "dateTime" => Type::DateTime,
-            "hexBinary" => Type::Hex,
+            "string" => AttributeType::Text,
+            "boolean" => AttributeType::Boolean,
+            "double" => AttributeType::Double,
+            "byte" => AttributeType::Whole(i8::MIN.into(), i8::MAX.into()),
+            "unsignedByte" => AttributeType::Whole(0, u8::MAX.into()),
+            "short" => AttributeType::Whole(i16::MIN.into(), i16::MAX.into()),
+            "unsignedShort" => AttributeType::Whole(0, u16::MAX.into()),
+            "int" => AttributeType::Whole(i32::MIN.into(), i32::MAX.into()),
+            "unsignedInt" => AttributeType::Whole(0, u32::MAX.into()),
+            "long" => AttributeType::Whole(i64::MIN.into(), i64::MAX.into()),
+            "unsignedLong" => AttributeType::Whole(0, u64::MAX.into()),
+            "dateTime" => AttributeType::DateTime,
+            "hexBinary" => AttributeType::Hex,
             declared => {
                 let found = self.types.get(declared).cloned();
                 found.ok_or_else(|| format!("no type is called `{declared}`"))?
@@ -204,11 +204,11 @@ impl Names {
     }
 }
 
-fn content(words: &[&str], places: &BTreeMap<&str, usize>) -> Result<Content, String> {
+fn content(words: &[&str], places: &BTreeMap<&str, usize>) -> Result<ElementContent, String> {
     match words {
-        ["text"] => return Ok(Content::Text),
-        ["any?"] => return Ok(Content::Any(1)),
-        ["any*"] => return Ok(Content::Any(MANY)),
+        ["text"] => return Ok(ElementContent::Text),
+        ["any?"] => return Ok(ElementContent::Any(1)),
+        ["any*"] => return Ok(ElementContent::Any(MANY)),
         _ => {}
     }
     let mut particles = Vec::new();
@@ -233,36 +233,40 @@ fn content(words: &[&str], places: &BTreeMap<&str, usize>) -> Result<Content, St
         };
         particles.push(Particle { of: std::mem::take(&mut of), least, most });
     }
-    if inside { Err("a choice without its end".into()) } else { Ok(Content::Sequence(particles)) }
+    if inside { Err("a choice without its end".into()) } else { Ok(ElementContent::Sequence(particles)) }
 }
 
-impl Type {
+impl AttributeType {
     /// What is wanted instead, if the text is not of this type.
     pub(crate) fn refuses(&self, text: &str) -> Option<String> {
         let trimmed = text.trim();
         match self {
-            Type::Text => None,
-            Type::Boolean => {
+            AttributeType::Text => None,
+            AttributeType::Boolean => {
                 let right = matches!(trimmed, "true" | "false" | "0" | "1");
                 (!right).then(|| "true, false, 1 or 0".into())
             }
-            Type::Double => number(trimmed).is_none().then(|| "a number".into()),
-            Type::Whole(least, most) => {
+            AttributeType::Double => number(trimmed).is_none().then(|| "a number".into()),
+            AttributeType::Whole(least, most) => {
                 let right = whole(trimmed).is_some_and(|value| (*least..=*most).contains(&value));
                 (!right).then(|| format!("a whole number from {least} to {most}"))
             }
-            Type::DateTime => (!is_date_time(trimmed)).then(|| "a time such as 2009-12-08T14:33:22Z".into()),
-            Type::Hex => {
+            AttributeType::DateTime => {
+                (!is_date_time(trimmed)).then(|| "a time such as 2009-12-08T14:33:22Z".into())
+            }
+            AttributeType::Hex => {
                 let right =
                     trimmed.len().is_multiple_of(2) && trimmed.bytes().all(|byte| byte.is_ascii_hexdigit());
                 (!right).then(|| "pairs of hexadecimal digits".into())
             }
-            Type::One(words) => (!words.contains(&trimmed)).then(|| format!("one of {}", words.join(", "))),
-            Type::List(of) => {
+            AttributeType::One(words) => {
+                (!words.contains(&trimmed)).then(|| format!("one of {}", words.join(", ")))
+            }
+            AttributeType::List(of) => {
                 let wrong = text.split_ascii_whitespace().find_map(|part| of.refuses(part));
                 wrong.map(|wanted| format!("a list with spaces between, each {wanted}"))
             }
-            Type::Version(beginning) => {
+            AttributeType::Version(beginning) => {
                 let right = match *beginning {
                     "3" => is_version3(trimmed),
                     exact => trimmed == exact,
@@ -345,7 +349,7 @@ fn is_date_time(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn type_of(word: &'static str) -> Type {
+    fn type_of(word: &'static str) -> AttributeType {
         Names::default().type_of(word).expect("a type")
     }
 
@@ -362,7 +366,7 @@ mod tests {
             let mut next: Vec<usize> = roots.iter().map(|root| place(root).expect("a root")).collect();
             while let Some(index) = next.pop() {
                 if !std::mem::replace(&mut reached[index], true)
-                    && let Content::Sequence(particles) = &schema.elements[index].content
+                    && let ElementContent::Sequence(particles) = &schema.elements[index].content
                 {
                     next.extend(particles.iter().flat_map(|particle| &particle.of));
                 }
@@ -389,14 +393,18 @@ mod tests {
     #[test]
     fn types_take_what_the_schema_takes() {
         for (of, right, wrong) in [
-            (Type::Boolean, &["true", "0", " 1 "][..], &["True", "yes", ""][..]),
-            (Type::Double, &["1", "-1e-3", "INF", "NaN", ".5"], &["inf", "1,5", "", "0x1", "1e"]),
+            (AttributeType::Boolean, &["true", "0", " 1 "][..], &["True", "yes", ""][..]),
+            (AttributeType::Double, &["1", "-1e-3", "INF", "NaN", ".5"], &["inf", "1,5", "", "0x1", "1e"]),
             (type_of("unsignedByte"), &["0", "255", "+7"], &["256", "-1", "1.0"]),
             (type_of("unsignedInt[]"), &["", "1 2  3"], &["1,2", "-1"]),
-            (Type::Version("3"), &["3.0", "3.0.2", "3.1-beta.1"], &["3", "3.00", "2.0", "3.0-", "3.0.0.0"]),
-            (Type::Version("2.0"), &["2.0"], &["2.0.4", "2"]),
             (
-                Type::DateTime,
+                AttributeType::Version("3"),
+                &["3.0", "3.0.2", "3.1-beta.1"],
+                &["3", "3.00", "2.0", "3.0-", "3.0.0.0"],
+            ),
+            (AttributeType::Version("2.0"), &["2.0"], &["2.0.4", "2"]),
+            (
+                AttributeType::DateTime,
                 &["2009-12-08T14:33:22Z", "2009-12-08T14:33:22.5+01:00", "2009-12-08T14:33:22"],
                 &[
                     "2009-12-08",
@@ -406,7 +414,7 @@ mod tests {
                     "2009-12-08 14:33:22",
                 ],
             ),
-            (Type::Hex, &["", "0aFF"], &["0", "gg"]),
+            (AttributeType::Hex, &["", "0aFF"], &["0", "gg"]),
         ] {
             for text in right {
                 assert_eq!(of.refuses(text), None, "{of:?} {text:?}");

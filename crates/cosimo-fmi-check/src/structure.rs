@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use cosimo_pack::problem::Place;
+use cosimo_pack::problem::FilePosition;
 use roxmltree::Node;
 
-use crate::model::Model;
-use crate::package::{Package, Text};
-use crate::report::{Report, Source, Spot};
-use crate::schema::{self, Content, Element, Schema};
+use crate::model::ModelDescription;
+use crate::package::{Package, XmlFile};
+use crate::report::{Findings, Spot, XmlSource};
+use crate::schema::{self, Element, ElementContent, Schema};
 
 /// What can be wrong with an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DefectKind {
     UnknownElement,
     MissingElement,
     MisplacedElement,
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 
 #[derive(Debug)]
 pub(crate) struct Defect {
-    kind: Kind,
+    kind: DefectKind,
     spot: Spot,
     message: String,
     found: String,
@@ -39,24 +39,24 @@ const DEEPEST: usize = 64;
 
 /// Compares a document with its schema, in which its root has this name.
 pub(crate) fn defects(
-    source: &Source<'_>,
+    source: &XmlSource<'_>,
     root: Node<'_, '_>,
     (schema, name): (&Schema, &str),
     into: &mut Vec<Defect>,
 ) {
     if let Some(element) = schema.element(name) {
-        Walk { source, schema, into }.element(root, element, 0);
+        StructureWalk { source, schema, into }.element(root, element, 0);
     }
 }
 
-struct Walk<'w, 's> {
-    source: &'w Source<'s>,
+struct StructureWalk<'w, 's> {
+    source: &'w XmlSource<'s>,
     schema: &'w Schema,
     into: &'w mut Vec<Defect>,
 }
 
-impl<'w> Walk<'w, '_> {
-    fn add(&mut self, kind: Kind, spot: Spot, message: String, found: String, wanted: String) {
+impl<'w> StructureWalk<'w, '_> {
+    fn add(&mut self, kind: DefectKind, spot: Spot, message: String, found: String, wanted: String) {
         if self.into.len() < MOST_DEFECTS {
             self.into.push(Defect { kind, spot, message, found, wanted });
         }
@@ -66,9 +66,9 @@ impl<'w> Walk<'w, '_> {
         let whole = self.schema;
         self.attributes(node, schema);
         let particles = match &schema.content {
-            Content::Sequence(particles) => particles,
-            Content::Any(most) => return self.any(node, schema, *most),
-            Content::Text => return self.any(node, schema, 0),
+            ElementContent::Sequence(particles) => particles,
+            ElementContent::Any(most) => return self.any(node, schema, *most),
+            ElementContent::Text => return self.any(node, schema, 0),
         };
         if depth > DEEPEST {
             return;
@@ -82,7 +82,13 @@ impl<'w> Walk<'w, '_> {
                 let at = child.range().start + text.len() - text.trim_start().len();
                 let spot = self.source.spot(at..at + 1);
                 let message = format!("`<{tag}>` has text in it");
-                self.add(Kind::StrayText, spot, message, format!("\"{shown}\""), "elements only".into());
+                self.add(
+                    DefectKind::StrayText,
+                    spot,
+                    message,
+                    format!("\"{shown}\""),
+                    "elements only".into(),
+                );
             }
             if !child.is_element() {
                 continue;
@@ -100,7 +106,7 @@ impl<'w> Walk<'w, '_> {
                 let wanted = if names.is_empty() { "no elements".into() } else { names.join(", ") };
                 let message = format!("`<{tag}>` has an element that is not known here");
                 let spot = self.source.element(child);
-                self.add(Kind::UnknownElement, spot, message, format!("`<{name}>`"), wanted);
+                self.add(DefectKind::UnknownElement, spot, message, format!("`<{name}>`"), wanted);
                 continue;
             };
             counts[index] += 1;
@@ -108,14 +114,14 @@ impl<'w> Walk<'w, '_> {
                 let message = format!("`<{name}>` is there too often");
                 let (found, wanted) =
                     (counts[index].to_string(), format!("at most {}", particles[index].most));
-                self.add(Kind::RepeatedElement, self.source.element(child), message, found, wanted);
+                self.add(DefectKind::RepeatedElement, self.source.element(child), message, found, wanted);
             } else if index < furthest {
                 let before: Vec<&str> =
                     whole.one_of(&particles[furthest]).map(|element| element.name).take(3).collect();
                 let message = format!("`<{name}>` is in the wrong place");
                 let found = format!("it comes after `<{}>`", before.join(">` or `<"));
                 self.add(
-                    Kind::MisplacedElement,
+                    DefectKind::MisplacedElement,
                     self.source.element(child),
                     message,
                     found,
@@ -135,7 +141,13 @@ impl<'w> Walk<'w, '_> {
                 };
                 let wanted =
                     if names.len() == 1 { names[0].clone() } else { format!("one of {}", names.join(", ")) };
-                self.add(Kind::MissingElement, self.source.element(node), message, "none".into(), wanted);
+                self.add(
+                    DefectKind::MissingElement,
+                    self.source.element(node),
+                    message,
+                    "none".into(),
+                    wanted,
+                );
             }
         }
     }
@@ -145,7 +157,7 @@ impl<'w> Walk<'w, '_> {
             let message = format!("`<{}>` has several elements in it", schema.name);
             let found = format!("`<{}>` after another", child.tag_name().name());
             self.add(
-                Kind::RepeatedElement,
+                DefectKind::RepeatedElement,
                 self.source.element(child),
                 message,
                 found,
@@ -175,14 +187,14 @@ impl<'w> Walk<'w, '_> {
                     };
                     let message = format!("`<{tag}>` has an attribute that is not known here");
                     let spot = spot();
-                    self.add(Kind::UnknownAttribute, spot, message, format!("`{name}`"), wanted);
+                    self.add(DefectKind::UnknownAttribute, spot, message, format!("`{name}`"), wanted);
                 }
                 Some(known) => {
                     if let Some(wanted) = known.of.refuses(attribute.value()) {
                         let shown: String = attribute.value().chars().take(60).collect();
                         let message = format!("`{name}` of `<{tag}>` has a value of another type");
                         let spot = spot();
-                        self.add(Kind::AttributeValue, spot, message, format!("\"{shown}\""), wanted);
+                        self.add(DefectKind::AttributeValue, spot, message, format!("\"{shown}\""), wanted);
                     }
                 }
             }
@@ -192,23 +204,23 @@ impl<'w> Walk<'w, '_> {
             let of = node.attribute("name").map_or(String::new(), |name| format!(" `{name}`"));
             let message = format!("`<{tag}>`{of} lacks an attribute");
             let wanted = format!("`{}`", known.name);
-            self.add(Kind::MissingAttribute, self.source.element(node), message, "none".into(), wanted);
+            self.add(DefectKind::MissingAttribute, self.source.element(node), message, "none".into(), wanted);
         }
     }
 }
 
 /// The rule for one kind of defect.
-pub(crate) fn say(model: &Model<'_>, report: &mut Report, kind: Kind) {
+pub(crate) fn say(model: &ModelDescription<'_>, report: &mut Findings, kind: DefectKind) {
     for defect in model.defects.iter().filter(|defect| defect.kind == kind) {
         report.find(defect.spot.clone(), &*defect.message, &*defect.found, &*defect.wanted);
     }
 }
 
-fn texts(package: &Package) -> impl Iterator<Item = &Text> {
+fn texts(package: &Package) -> impl Iterator<Item = &XmlFile> {
     [&package.description, &package.terminals, &package.build].into_iter().flatten()
 }
 
-pub(crate) fn well_formed(package: &Package, report: &mut Report) {
+pub(crate) fn well_formed(package: &Package, report: &mut Findings) {
     for text in texts(package) {
         match &text.content {
             Err(error) => report.find(
@@ -219,8 +231,8 @@ pub(crate) fn well_formed(package: &Package, report: &mut Report) {
             ),
             Ok(content) => {
                 let Err(problem) = cosimo_pack::xml::parse(content, text.entry) else { continue };
-                let place = problem.place.unwrap_or(Place { line: 1, column: 1 });
-                let spot = Source::new(text.entry, content).spot(offset(content, place)..usize::MAX);
+                let place = problem.place.unwrap_or(FilePosition { line: 1, column: 1 });
+                let spot = XmlSource::new(text.entry, content).spot(offset(content, place)..usize::MAX);
                 let spot = if problem.place.is_some() { spot } else { Spot::entry(text.entry) };
                 let cause = problem.message.trim_start_matches("not well-formed XML: ");
                 report.find(spot, "the file is not well-formed XML", cause, "well-formed XML");
@@ -230,7 +242,7 @@ pub(crate) fn well_formed(package: &Package, report: &mut Report) {
 }
 
 /// The byte at a line and column.
-fn offset(text: &str, place: Place) -> usize {
+fn offset(text: &str, place: FilePosition) -> usize {
     let mut start = 0;
     for line in text.split_inclusive('\n').take(place.line.saturating_sub(1) as usize) {
         start += line.len();
@@ -239,7 +251,7 @@ fn offset(text: &str, place: Place) -> usize {
     start + rest.char_indices().nth(place.column.saturating_sub(1) as usize).map_or(rest.len(), |(at, _)| at)
 }
 
-pub(crate) fn encoding(package: &Package, report: &mut Report) {
+pub(crate) fn encoding(package: &Package, report: &mut Findings) {
     for text in texts(package) {
         if let Some(found) = &text.encoding {
             let message = "the encoding is not the one of the standard";
@@ -254,10 +266,10 @@ pub(crate) fn encoding(package: &Package, report: &mut Report) {
 }
 
 /// The root of the description, and a version that has rules here.
-pub(crate) fn root(package: &Package, report: &mut Report) {
-    let Some(Text { content: Ok(content), entry, .. }) = &package.description else { return };
+pub(crate) fn root(package: &Package, report: &mut Findings) {
+    let Some(XmlFile { content: Ok(content), entry, .. }) = &package.description else { return };
     let Ok(document) = cosimo_pack::xml::parse(content, entry) else { return };
-    let (source, root) = (Source::new(entry, content), document.root_element());
+    let (source, root) = (XmlSource::new(entry, content), document.root_element());
     let tag = root.tag_name().name();
     if tag != schema::DESCRIPTION {
         let message = "the description has another root element";
@@ -276,7 +288,7 @@ pub(crate) fn root(package: &Package, report: &mut Report) {
 
 /// Names in a list of elements that come again: the later element, and the line of the first.
 pub(crate) fn repeated<'a>(
-    source: &Source<'_>,
+    source: &XmlSource<'_>,
     nodes: impl Iterator<Item = (Node<'a, 'a>, &'a str)>,
 ) -> Vec<(Node<'a, 'a>, &'a str, u32)> {
     let mut seen: BTreeMap<&str, Node<'_, '_>> = BTreeMap::new();

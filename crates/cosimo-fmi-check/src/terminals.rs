@@ -6,8 +6,8 @@ use cosimo_fmi::description::Causality;
 use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
 
-use crate::model::Model;
-use crate::report::{Report, Source};
+use crate::model::ModelDescription;
+use crate::report::{Findings, XmlSource};
 use crate::structure::repeated;
 
 /// As deep as terminals may be inside each other here.
@@ -31,7 +31,7 @@ fn members<'a>(terminal: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     terminal.children().filter(|node| node.tag_name().name() == "TerminalMemberVariable")
 }
 
-pub(crate) fn version(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn version(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
     let (own, unit) = (root.attribute("fmiVersion"), model.root.attribute("fmiVersion"));
     if own.is_some() && own != unit {
@@ -44,7 +44,7 @@ pub(crate) fn version(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_name(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
     let inner = terminals(root);
     let lists = child(root, "Terminals").into_iter().chain(inner);
@@ -62,7 +62,7 @@ pub(crate) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
 /// Which attributes of a member name a variable.
 const VARIABLES: [&str; 3] = ["variableName", "inStreamVariableName", "outStreamVariableName"];
 
-pub(crate) fn variable(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn variable(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
     let known: BTreeMap<&str, Option<Causality>> = model
         .variables
@@ -98,7 +98,7 @@ pub(crate) fn variable(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn member_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn member_name(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
     for terminal in terminals(root) {
         let of = terminal.attribute("name").unwrap_or_default();
@@ -125,7 +125,7 @@ fn is_known(word: &str, standard: &[&str]) -> bool {
     standard.contains(&word) || word.contains('.')
 }
 
-fn words(report: &mut Report, source: &Source<'_>, node: Node<'_, '_>, key: &str, standard: &[&str]) {
+fn words(report: &mut Findings, source: &XmlSource<'_>, node: Node<'_, '_>, key: &str, standard: &[&str]) {
     let Some(word) = node.attribute(key).filter(|word| !is_known(word, standard)) else { return };
     report.find(
         source.attribute(node, key),
@@ -135,7 +135,7 @@ fn words(report: &mut Report, source: &Source<'_>, node: Node<'_, '_>, key: &str
     );
 }
 
-pub(crate) fn word(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn word(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
     for terminal in terminals(root) {
         words(report, source, terminal, "matchingRule", &["plug", "bus", "sequence"]);
@@ -145,7 +145,7 @@ pub(crate) fn word(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn streams(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn streams(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
     for terminal in terminals(root) {
         let stream = child(terminal, "TerminalStreamMemberVariable");

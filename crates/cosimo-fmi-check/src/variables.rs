@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
+use cosimo_fmi::description::{Causality, Fmi, Initial, Variability, VariableType};
 use cosimo_pack::xml::children_of;
 use roxmltree::Node;
 
-use crate::model::{Model, Variable, initials};
-use crate::report::Report;
+use crate::model::{ModelDescription, VariableNode, initials};
+use crate::report::Findings;
 use crate::schema::{number, whole};
 use crate::structure::repeated;
 
 /// The attribute `name` of a variable's element.
-fn at<'a>(model: &Model<'a>, variable: &Variable<'a>, name: &str) -> crate::report::Spot {
+fn at<'a>(model: &ModelDescription<'a>, variable: &VariableNode<'a>, name: &str) -> crate::report::Spot {
     // In FMI 2.0 some attributes are in the element inside.
     let node = if variable.node.has_attribute(name) { variable.node } else { variable.typed };
     let node = if node.has_attribute(name) { node } else { variable.node };
@@ -21,9 +21,9 @@ fn at<'a>(model: &Model<'a>, variable: &Variable<'a>, name: &str) -> crate::repo
 
 /// What is wrong with a variable, at one of its attributes.
 fn complain(
-    model: &Model<'_>,
-    report: &mut Report,
-    (variable, name): (&Variable<'_>, &str),
+    model: &ModelDescription<'_>,
+    report: &mut Findings,
+    (variable, name): (&VariableNode<'_>, &str),
     what: &str,
     found: impl Into<String>,
     wanted: impl Into<String>,
@@ -32,7 +32,7 @@ fn complain(
 }
 
 /// All elements that name a variable: the variables and, in FMI 3.0, their aliases.
-fn names<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str)> {
+fn names<'a>(model: &ModelDescription<'a>) -> Vec<(Node<'a, 'a>, &'a str)> {
     let mut found = Vec::new();
     for variable in &model.variables {
         let aliases = variable.node.children().filter(|node| node.tag_name().name() == "Alias");
@@ -43,7 +43,7 @@ fn names<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str)> {
     found
 }
 
-pub(crate) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_name(model: &ModelDescription<'_>, report: &mut Findings) {
     for (node, name, line) in repeated(model.source, names(model).into_iter()) {
         report.find(
             model.source.attribute(node, "name"),
@@ -54,7 +54,7 @@ pub(crate) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn name(model: &ModelDescription<'_>, report: &mut Findings) {
     for (node, name) in names(model) {
         let found = if name.is_empty() {
             "an empty one".to_owned()
@@ -69,7 +69,7 @@ pub(crate) fn name(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn structured_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn structured_name(model: &ModelDescription<'_>, report: &mut Findings) {
     if model.root.attribute("variableNamingConvention") != Some("structured") {
         return;
     }
@@ -142,8 +142,8 @@ fn after_name(text: &str) -> Option<&str> {
 }
 
 /// FMI 3.0: one variable for each value reference.
-pub(crate) fn duplicate_reference(model: &Model<'_>, report: &mut Report) {
-    let mut seen: BTreeMap<u32, &Variable<'_>> = BTreeMap::new();
+pub(crate) fn duplicate_reference(model: &ModelDescription<'_>, report: &mut Findings) {
+    let mut seen: BTreeMap<u32, &VariableNode<'_>> = BTreeMap::new();
     for variable in &model.variables {
         let Some(reference) = variable.reference else { continue };
         match seen.get(&reference) {
@@ -161,20 +161,20 @@ pub(crate) fn duplicate_reference(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 2.0: variables of one base type and value reference are one value under several names.
-pub(crate) fn alias(model: &Model<'_>, report: &mut Report) {
-    let mut sets: BTreeMap<(Kind, u32), Vec<&Variable<'_>>> = BTreeMap::new();
+pub(crate) fn alias(model: &ModelDescription<'_>, report: &mut Findings) {
+    let mut sets: BTreeMap<(VariableType, u32), Vec<&VariableNode<'_>>> = BTreeMap::new();
     for variable in &model.variables {
         if let (Some(kind), Some(reference)) = (variable.kind, variable.reference) {
             // Enumerations are integers to the interface.
-            let base = if kind == Kind::Enumeration { Kind::Int32 } else { kind };
+            let base = if kind == VariableType::Enumeration { VariableType::Int32 } else { kind };
             sets.entry((base, reference)).or_default().push(variable);
         }
     }
     for ((_, reference), set) in sets.into_iter().filter(|(_, set)| set.len() > 1) {
-        let settable = |variable: &Variable<'_>| {
+        let settable = |variable: &VariableNode<'_>| {
             matches!(variable.causality, Some(Causality::Input | Causality::Parameter))
         };
-        let mut first_settable: Option<&Variable<'_>> = None;
+        let mut first_settable: Option<&VariableNode<'_>> = None;
         for variable in set.iter().copied().filter(|variable| settable(variable)) {
             match first_settable {
                 Some(first) => report.find(
@@ -211,11 +211,11 @@ fn both_differ(a: &Option<Vec<&str>>, b: &Option<Vec<&str>>) -> bool {
     matches!((a.as_deref(), b.as_deref()), (Some([a]), Some([b])) if !same(a, b))
 }
 
-fn is_constant(variable: &Variable<'_>) -> bool {
+fn is_constant(variable: &VariableNode<'_>) -> bool {
     variable.variability == Some(Variability::Constant)
 }
 
-pub(crate) fn causality_variability(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn causality_variability(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         let Some((causality, variability)) = variable.causality.zip(variable.variability) else { continue };
         if initials(model.fmi, causality, variability).is_some() {
@@ -241,12 +241,12 @@ pub(crate) fn causality_variability(model: &Model<'_>, report: &mut Report) {
 }
 
 /// Whether the rule before has nothing to say.
-fn combines(model: &Model<'_>, variable: &Variable<'_>) -> bool {
+fn combines(model: &ModelDescription<'_>, variable: &VariableNode<'_>) -> bool {
     let both = variable.causality.zip(variable.variability);
     both.is_some_and(|(causality, variability)| initials(model.fmi, causality, variability).is_some())
 }
 
-pub(crate) fn initial(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         let (Some(given), Some(causality), Some(variability)) =
             (variable.given_initial, variable.causality, variable.variability)
@@ -267,11 +267,11 @@ pub(crate) fn initial(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn start_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn start_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in model.variables.iter().filter(|variable| variable.start.is_none()) {
         let needed = match (variable.kind, variable.initial, variable.causality) {
             // A clock's start is its first tick.
-            (None | Some(Kind::Clock), ..) => continue,
+            (None | Some(VariableType::Clock), ..) => continue,
             _ if !combines(model, variable) => continue,
             (_, Some(Initial::Exact), _) => "initial exact",
             (_, Some(Initial::Approx), _) => "initial approx",
@@ -287,7 +287,7 @@ pub(crate) fn start_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn start_forbidden(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn start_forbidden(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in model.variables.iter().filter(|variable| variable.start.is_some()) {
         let because = match (variable.initial, variable.causality) {
             _ if !combines(model, variable) => continue,
@@ -301,7 +301,7 @@ pub(crate) fn start_forbidden(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn continuous_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn continuous_type(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in model.variables.iter().filter(|variable| combines(model, variable)) {
         let Some(kind) = variable.kind.filter(|kind| !kind.is_float()) else { continue };
         if variable.variability == Some(Variability::Continuous) {
@@ -316,12 +316,12 @@ pub(crate) fn continuous_type(model: &Model<'_>, report: &mut Report) {
 }
 
 /// `min`, `max` and start values as numbers, if they are.
-fn range(model: &Model<'_>, variable: &Variable<'_>) -> (Option<f64>, Option<f64>) {
+fn range(model: &ModelDescription<'_>, variable: &VariableNode<'_>) -> (Option<f64>, Option<f64>) {
     let bound = |name: &str| model.inherited(variable, name).and_then(number);
     (bound("min"), bound("max"))
 }
 
-pub(crate) fn min_max(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn min_max(model: &ModelDescription<'_>, report: &mut Findings) {
     let mut check = |node: Node<'_, '_>, name: &str, min: Option<f64>, max: Option<f64>| {
         if let (Some(min), Some(max)) = (min, max)
             && min > max
@@ -351,8 +351,10 @@ pub(crate) fn min_max(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn start_range(model: &Model<'_>, report: &mut Report) {
-    for variable in model.variables.iter().filter(|variable| variable.kind.is_some_and(Kind::is_number)) {
+pub(crate) fn start_range(model: &ModelDescription<'_>, report: &mut Findings) {
+    for variable in
+        model.variables.iter().filter(|variable| variable.kind.is_some_and(VariableType::is_number))
+    {
         let (min, max) = range(model, variable);
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             continue;
@@ -372,7 +374,7 @@ pub(crate) fn start_range(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn enumeration_start(model: &ModelDescription<'_>, report: &mut Findings) {
     let items = |declared: &Node<'_, '_>| -> BTreeSet<i128> {
         let items = declared.descendants().filter(|node| node.tag_name().name() == "Item");
         if model.fmi == Fmi::One {
@@ -382,7 +384,8 @@ pub(crate) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
     };
     let types: BTreeMap<&str, BTreeSet<i128>> =
         model.types.iter().map(|(name, declared)| (*name, items(declared))).collect();
-    for variable in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Enumeration)) {
+    for variable in model.variables.iter().filter(|variable| variable.kind == Some(VariableType::Enumeration))
+    {
         let declared = variable.typed.attribute("declaredType").and_then(|name| types.get(name));
         let Some(values) = declared.filter(|values| !values.is_empty()) else { continue };
         let starts = variable.start.iter().flatten().filter_map(|text| whole(text));
@@ -398,7 +401,7 @@ pub(crate) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn start_size(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn start_size(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         let Some(start) = &variable.start else { continue };
         let sizes = model.dimensions(variable);
@@ -414,7 +417,7 @@ pub(crate) fn start_size(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn declared_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn declared_type(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         let Some(name) = variable.typed.attribute("declaredType") else { continue };
         let found = match model.declared(variable) {
@@ -439,7 +442,7 @@ pub(crate) fn declared_type(model: &Model<'_>, report: &mut Report) {
 }
 
 /// Elements that name units: variables, their aliases, and types.
-fn users_of_units<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str, Option<&'a str>)> {
+fn users_of_units<'a>(model: &ModelDescription<'a>) -> Vec<(Node<'a, 'a>, &'a str, Option<&'a str>)> {
     let mut found = Vec::new();
     for variable in &model.variables {
         let unit = model.inherited(variable, "unit");
@@ -455,7 +458,7 @@ fn users_of_units<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str, Option<&
     found
 }
 
-pub(crate) fn unit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn unit(model: &ModelDescription<'_>, report: &mut Findings) {
     let units: BTreeSet<&str> =
         children_of(model.root, "UnitDefinitions").filter_map(|unit| unit.attribute("name")).collect();
     for (node, name, _) in users_of_units(model) {
@@ -470,7 +473,7 @@ pub(crate) fn unit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn display_unit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn display_unit(model: &ModelDescription<'_>, report: &mut Findings) {
     let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for unit in children_of(model.root, "UnitDefinitions") {
         let Some(name) = unit.attribute("name") else { continue };
@@ -497,7 +500,7 @@ pub(crate) fn display_unit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn derivative(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn derivative(model: &ModelDescription<'_>, report: &mut Findings) {
     for (index, variable) in model.variables.iter().enumerate() {
         let Some(text) = variable.typed.attribute("derivative") else { continue };
         let Ok(number) = text.trim().parse::<u32>() else { continue };
@@ -518,7 +521,7 @@ pub(crate) fn derivative(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn reinit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn reinit(model: &ModelDescription<'_>, report: &mut Findings) {
     let states: BTreeSet<usize> =
         (0..model.variables.len()).filter_map(|index| model.derivative_of(index)).collect();
     for (index, variable) in model.variables.iter().enumerate() {
@@ -531,7 +534,7 @@ pub(crate) fn reinit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn multiple_set(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn multiple_set(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         let name = "canHandleMultipleSetPerTimeInstant";
         if variable.node.has_attribute(name) && variable.causality.is_some_and(|it| it != Causality::Input) {
@@ -542,11 +545,11 @@ pub(crate) fn multiple_set(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-fn independents<'m, 'a>(model: &'m Model<'a>) -> impl Iterator<Item = &'m Variable<'a>> {
+fn independents<'m, 'a>(model: &'m ModelDescription<'a>) -> impl Iterator<Item = &'m VariableNode<'a>> {
     model.variables.iter().filter(|variable| variable.causality == Some(Causality::Independent))
 }
 
-pub(crate) fn independent_count(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn independent_count(model: &ModelDescription<'_>, report: &mut Findings) {
     let wanted = if model.fmi == Fmi::Two { "at most one" } else { "exactly one" };
     let mut all = independents(model);
     match all.next() {
@@ -563,7 +566,7 @@ pub(crate) fn independent_count(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn independent_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn independent_type(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in independents(model).filter(|variable| variable.kind.is_some() && !variable.is_float()) {
         let found = variable.typed.tag_name().name();
         let message = format!("the independent variable `{}` is not real", variable.name);
@@ -571,11 +574,11 @@ pub(crate) fn independent_type(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-fn dimension_nodes<'a>(variable: &Variable<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+fn dimension_nodes<'a>(variable: &VariableNode<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     variable.node.children().filter(|node| node.tag_name().name() == "Dimension")
 }
 
-pub(crate) fn dimension(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dimension(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         for node in dimension_nodes(variable) {
             let (fixed, by) = (node.attribute("start"), node.attribute("valueReference"));
@@ -588,7 +591,7 @@ pub(crate) fn dimension(model: &Model<'_>, report: &mut Report) {
                     let Ok(reference) = by.trim().parse() else { continue };
                     match model.find(reference).map(|index| &model.variables[index]) {
                         None => format!("value reference {reference}, which no variable has"),
-                        Some(size) if size.kind != Some(Kind::UInt64) => {
+                        Some(size) if size.kind != Some(VariableType::UInt64) => {
                             format!("`{}`, which is not of type UInt64", size.name)
                         }
                         Some(size)
@@ -615,7 +618,7 @@ pub(crate) fn dimension(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn structural_parameter(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn structural_parameter(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         if variable.causality == Some(Causality::StructuralParameter)
             && let Some(node) = dimension_nodes(variable).next()
@@ -626,7 +629,7 @@ pub(crate) fn structural_parameter(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn intermediate_update(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn intermediate_update(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in &model.variables {
         let set = matches!(variable.node.attribute("intermediateUpdate"), Some("true" | "1"));
         if set && variable.causality == Some(Causality::Parameter) {
@@ -640,7 +643,7 @@ pub(crate) fn intermediate_update(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn previous(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn previous(model: &ModelDescription<'_>, report: &mut Findings) {
     let mut seen: BTreeMap<usize, &str> = BTreeMap::new();
     for (index, variable) in model.variables.iter().enumerate() {
         let Some(reference) = variable.node.attribute("previous").and_then(|text| text.trim().parse().ok())
@@ -675,14 +678,14 @@ pub(crate) fn previous(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn clocks(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn clocks(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in model.variables.iter().filter(|variable| variable.is_clocked()) {
         let list = variable.node.attribute("clocks").unwrap_or_default();
         let wrong =
             list.split_ascii_whitespace().filter_map(|part| part.parse::<u32>().ok()).find_map(|reference| {
                 match model.find(reference).map(|index| &model.variables[index]) {
                     None => Some(format!("value reference {reference}, which no variable has")),
-                    Some(clock) if clock.kind != Some(Kind::Clock) => {
+                    Some(clock) if clock.kind != Some(VariableType::Clock) => {
                         Some(format!("`{}`, which is no clock", clock.name))
                     }
                     Some(_) => None,
@@ -699,8 +702,8 @@ pub(crate) fn clocks(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(crate) fn clock(model: &Model<'_>, report: &mut Report) {
-    for variable in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Clock)) {
+pub(crate) fn clock(model: &ModelDescription<'_>, report: &mut Findings) {
+    for variable in model.variables.iter().filter(|variable| variable.kind == Some(VariableType::Clock)) {
         let node = variable.node;
         let value = |name: &str| model.inherited(variable, name);
         let periodic = matches!(value("intervalVariability"), Some("constant" | "fixed" | "tunable"));

@@ -17,7 +17,7 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 
 use cosimo_export::{Design, Version, model_description};
-use cosimo_fmi::{Cache, Description, Unit};
+use cosimo_fmi::{Cache, Description, Fmu};
 use cosimo_fmi_check::{Profile, validate, validate_description};
 use fuzz::{Random, change_bytes, change_text};
 use zip::write::SimpleFileOptions;
@@ -109,7 +109,7 @@ fn run(input: &Input, folder: &Path) {
             fs::write(&file, bytes).unwrap();
             let _ = validate(&file, Profile::Strict);
             let cache = folder.join("cache");
-            if let Ok(unit) = Unit::open(&file, &Cache::at(&cosimo_fmi::UNIT, &cache)) {
+            if let Ok(unit) = Fmu::open(&file, &Cache::at(&cosimo_fmi::UNIT, &cache)) {
                 let _ = unit.obstacle();
             }
             let _ = fs::remove_dir_all(&cache);

@@ -14,7 +14,7 @@ use std::time::Instant;
 use cosimo_core::registry::OpenRequest;
 use cosimo_core::{Inputs, Setup, Simulator, Time, Value, Window};
 use cosimo_export::{Design, Version, built_library, write};
-use cosimo_ode::{Absolute, Fault, Integrator, Outcome, Settings, System};
+use cosimo_ode::{Absolute, EvaluationFault, Integrator, OdeSystem, Settings, StepOutcome};
 
 const MU: f64 = 5.0;
 const STOP: f64 = 200.0;
@@ -22,8 +22,8 @@ const RELATIVE: f64 = 1e-9;
 
 struct VanDerPol;
 
-impl System for VanDerPol {
-    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for VanDerPol {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         dx[0] = x[1];
         dx[1] = MU * (1.0 - x[0] * x[0]) * x[1] - x[0];
         Ok(())
@@ -46,7 +46,7 @@ fn integrator() -> (f64, u64) {
     timed(|| {
         let mut integrator = Integrator::new(entry, 2, &settings).expect("settings are right");
         integrator.restart(0.0, &[2.0, 0.0]);
-        while integrator.step(&mut VanDerPol, STOP).expect("it is smooth") != Outcome::Reached {}
+        while integrator.step(&mut VanDerPol, STOP).expect("it is smooth") != StepOutcome::Reached {}
         integrator.counters().evaluations
     })
 }

@@ -27,13 +27,13 @@ static RECORD: OnceLock<Record> = OnceLock::new();
 pub(crate) struct Record {
     begun: Instant,
     /// If there is a file.
-    page: Option<Mutex<Page>>,
+    page: Option<Mutex<CallLogFile>>,
     /// If this is a trial in a child process.
-    watched: OnceLock<Watched>,
+    watched: OnceLock<TrialCalls>,
 }
 
 #[derive(Debug)]
-struct Page {
+struct CallLogFile {
     file: File,
     /// Calls so far.
     count: u64,
@@ -43,7 +43,7 @@ struct Page {
 
 /// Calls as the parent of a trial learns of them.
 #[derive(Debug)]
-struct Watched {
+struct TrialCalls {
     black_box: &'static BlackBox,
     /// By name of the instance.
     counts: Mutex<BTreeMap<String, Counts>>,
@@ -90,7 +90,7 @@ impl Counts {
 
 /// Records all calls into units that are instantiated from now on. Once per process.
 pub fn record_calls(file: &Path) -> std::io::Result<()> {
-    let page = Page { file: File::create(file)?, count: 0, open: None };
+    let page = CallLogFile { file: File::create(file)?, count: 0, open: None };
     RECORD
         .set(Record { begun: Instant::now(), page: Some(Mutex::new(page)), watched: OnceLock::new() })
         .map_err(|_| std::io::Error::new(std::io::ErrorKind::AlreadyExists, "calls are recorded already"))
@@ -101,7 +101,7 @@ pub fn record_calls(file: &Path) -> std::io::Result<()> {
 pub(crate) fn watch(black_box: &'static BlackBox) {
     let none = || Record { begun: Instant::now(), page: None, watched: OnceLock::new() };
     let record = RECORD.get_or_init(none);
-    let _ = record.watched.set(Watched { black_box, counts: Mutex::default() });
+    let _ = record.watched.set(TrialCalls { black_box, counts: Mutex::default() });
 }
 
 pub(crate) fn record() -> Option<&'static Record> {
@@ -119,7 +119,7 @@ impl Record {
         result: impl FnOnce(&T) -> String,
     ) -> T {
         let watched = self.watched.get();
-        if let Some(Watched { black_box, counts }) = watched {
+        if let Some(TrialCalls { black_box, counts }) = watched {
             let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
             let which = match counts.get_mut(instance) {
                 Some(known) => known.count(function),
@@ -142,14 +142,14 @@ impl Record {
     }
 
     /// What a unit says, or tells of itself.
-    pub(crate) fn remark(&self, instance: &str, words: &str) {
+    pub(crate) fn comment(&self, instance: &str, words: &str) {
         let Some(page) = &self.page else { return };
         let number = self.begin(page, Instant::now(), instance, words);
         Record::end(page, number, instance, "", "");
     }
 
     /// A record that cannot be written must not stop the run: failures to write are passed over.
-    fn begin(&self, page: &Mutex<Page>, at: Instant, instance: &str, words: &str) -> u64 {
+    fn begin(&self, page: &Mutex<CallLogFile>, at: Instant, instance: &str, words: &str) -> u64 {
         let seconds = at.duration_since(self.begun).as_secs_f64();
         let mut page = page.lock().unwrap_or_else(PoisonError::into_inner);
         page.count += 1;
@@ -161,7 +161,7 @@ impl Record {
         number
     }
 
-    fn end(page: &Mutex<Page>, number: u64, instance: &str, function: &str, words: &str) {
+    fn end(page: &Mutex<CallLogFile>, number: u64, instance: &str, function: &str, words: &str) {
         let mut page = page.lock().unwrap_or_else(PoisonError::into_inner);
         let line = if page.open == Some(number) {
             page.open = None;
@@ -248,21 +248,21 @@ impl<F> Proxy<F> {
 }
 
 /// Words that are shown as they are, among values.
-pub(crate) struct Words(String);
+pub(crate) struct RawText(String);
 
-impl Debug for Words {
+impl Debug for RawText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-pub(crate) fn words(words: impl Into<String>) -> Words {
-    Words(words.into())
+pub(crate) fn words(words: impl Into<String>) -> RawText {
+    RawText(words.into())
 }
 
 /// A number of bytes, or several of them.
-pub(crate) fn count(bytes: impl Debug) -> Words {
-    Words(format!("{bytes:?} bytes"))
+pub(crate) fn count(bytes: impl Debug) -> RawText {
+    RawText(format!("{bytes:?} bytes"))
 }
 
 pub(crate) fn joined(parts: &[&dyn Debug]) -> String {
@@ -271,21 +271,21 @@ pub(crate) fn joined(parts: &[&dyn Debug]) -> String {
 
 /// # Safety
 /// Behind the pointer are so many values.
-pub(crate) unsafe fn list<T: Debug>(values: *const T, count: usize) -> Words {
+pub(crate) unsafe fn list<T: Debug>(values: *const T, count: usize) -> RawText {
     if values.is_null() || count == 0 {
         return words("[]");
     }
     // SAFETY: as promised; not null.
     let values = unsafe { std::slice::from_raw_parts(values, count) };
     match values.get(..MOST) {
-        Some(shown) if count > MOST => Words(format!("{shown:?} of {count}")),
-        _ => Words(format!("{values:?}")),
+        Some(shown) if count > MOST => RawText(format!("{shown:?} of {count}")),
+        _ => RawText(format!("{values:?}")),
     }
 }
 
 /// # Safety
 /// Behind the pointer are so many zero-terminated texts.
-pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> Words {
+pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> RawText {
     if values.is_null() {
         return words("[]");
     }
@@ -297,5 +297,5 @@ pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> Words 
         // SAFETY: as promised; not null.
         .map(|text| unsafe { CStr::from_ptr(*text) }.to_string_lossy())
         .collect();
-    Words(format!("{texts:?}"))
+    RawText(format!("{texts:?}"))
 }

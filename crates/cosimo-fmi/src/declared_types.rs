@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cosimo_pack::xml::Reader;
+use cosimo_pack::xml::XmlReader;
 use roxmltree::Node;
 
 /// The types of a description, and the references to types that it lacks.
@@ -29,7 +29,7 @@ impl<'a, 'input> DeclaredTypes<'a, 'input> {
     }
 
     /// One warning for all references to types that are not declared: a single missing type may have thousands.
-    pub(crate) fn warn(self, reader: &mut Reader<'_>) {
+    pub(crate) fn warn(self, reader: &mut XmlReader<'_>) {
         let Some((variable, name, count)) = self.undeclared else { return };
         let others = match count - 1 {
             0 => String::new(),
@@ -37,6 +37,6 @@ impl<'a, 'input> DeclaredTypes<'a, 'input> {
             others => format!(", as for {others} other variables"),
         };
         let message = format!("type `{name}` is not declared in `<TypeDefinitions>`; it is ignored{others}");
-        reader.remark(variable, message);
+        reader.warning(variable, message);
     }
 }

@@ -9,9 +9,9 @@ use std::path::Path;
 use cosimo_core::{Unit, ValueRange};
 
 use crate::ports::carries_parcels;
-use crate::problem::{Place, Problem};
+use crate::problem::{FilePosition, FileProblem};
 use crate::text::read_text;
-use crate::xml::{self, Reader};
+use crate::xml::{self, XmlReader};
 use crate::{fmi1, fmi2, fmi3, terminals};
 
 pub use crate::schema::typed;
@@ -64,15 +64,15 @@ pub struct Description {
     pub description: String,
     pub generation_tool: String,
     /// At least one of the two is there, unless there are obstacles.
-    pub cosimulation: Option<Offer>,
-    pub exchange: Option<Exchange>,
+    pub cosimulation: Option<InterfaceInfo>,
+    pub exchange: Option<ModelExchangeInfo>,
     /// Kinds of interface that it offers and Cosimo does not use.
     pub unsupported: Vec<&'static str>,
     /// More to show to people: a word and a text.
     pub details: Vec<(&'static str, String)>,
     /// Why it cannot run, in a description that [`Description::inspect`] read all the same.
-    pub obstacles: Vec<Problem>,
-    pub experiment: Experiment,
+    pub obstacles: Vec<FileProblem>,
+    pub experiment: DefaultExperiment,
     pub log_categories: Vec<String>,
     pub units: Vec<UnitDefinition>,
     pub variables: Vec<Variable>,
@@ -81,32 +81,32 @@ pub struct Description {
     pub states: Vec<(usize, usize)>,
     pub terminals: Vec<Terminal>,
     /// What is odd without being in the way.
-    pub remarks: Vec<Problem>,
+    pub warnings: Vec<FileProblem>,
 }
 
 /// The two ways to use a unit that Cosimo knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum FmuUse {
     /// The unit brings its own solver.
     CoSimulation,
     /// Cosimo integrates the unit's equations.
     ModelExchange,
 }
 
-impl Use {
-    pub const ALL: [Use; 2] = [Use::CoSimulation, Use::ModelExchange];
+impl FmuUse {
+    pub const ALL: [FmuUse; 2] = [FmuUse::CoSimulation, FmuUse::ModelExchange];
 
     pub fn name(self) -> &'static str {
         match self {
-            Use::CoSimulation => "co-simulation",
-            Use::ModelExchange => "model exchange",
+            FmuUse::CoSimulation => "co-simulation",
+            FmuUse::ModelExchange => "model exchange",
         }
     }
 }
 
 /// What a unit is for one use.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Offer {
+pub struct InterfaceInfo {
     /// Names the binary.
     pub identifier: String,
     pub capabilities: Capabilities,
@@ -114,8 +114,8 @@ pub struct Offer {
 
 /// What a unit is for model exchange.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
-    pub offer: Offer,
+pub struct ModelExchangeInfo {
+    pub offer: InterfaceInfo,
     /// It wants to hear of every step of the integrator.
     pub completed_steps: bool,
     /// Variables that are continuous states, in the order of the state vector, each with its derivative.
@@ -124,7 +124,7 @@ pub struct Exchange {
     pub indicators: usize,
 }
 
-impl Exchange {
+impl ModelExchangeInfo {
     /// Continuous states, elements counted.
     pub fn state_count(&self, variables: &[Variable]) -> usize {
         self.states.iter().map(|(state, _)| variables[*state].elements()).sum()
@@ -152,7 +152,7 @@ pub struct Capabilities {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Experiment {
+pub struct DefaultExperiment {
     pub start: Option<f64>,
     pub stop: Option<f64>,
     pub tolerance: Option<f64>,
@@ -164,13 +164,13 @@ pub struct UnitDefinition {
     pub name: String,
     /// `None` where the file gives no base units.
     pub unit: Option<Unit>,
-    pub place: Place,
+    pub place: FilePosition,
 }
 
 words! {
     /// The type of a variable, as FMI 3.0 calls it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum Kind in KINDS {
+    pub enum VariableType in KINDS {
         Float64 = "Float64",
         Float32 = "Float32",
         Int8 = "Int8",
@@ -189,14 +189,14 @@ words! {
     }
 }
 
-impl Kind {
+impl VariableType {
     pub fn is_float(self) -> bool {
-        matches!(self, Kind::Float64 | Kind::Float32)
+        matches!(self, VariableType::Float64 | VariableType::Float32)
     }
 
     /// Values that a double can carry from port to port.
     pub fn is_number(self) -> bool {
-        !matches!(self, Kind::String | Kind::Binary | Kind::Clock)
+        !matches!(self, VariableType::String | VariableType::Binary | VariableType::Clock)
     }
 }
 
@@ -239,7 +239,7 @@ pub struct Variable {
     pub reference: u32,
     /// FMI 1.0: it is the negative of what this value reference means, and `reference` a number of Cosimo's own.
     pub negated: Option<u32>,
-    pub kind: Kind,
+    pub kind: VariableType,
     pub causality: Causality,
     pub variability: Variability,
     pub initial: Option<Initial>,
@@ -260,7 +260,7 @@ pub struct Variable {
     pub clocks: Vec<u32>,
     /// Names of an enumeration's values.
     pub items: Vec<(String, i64)>,
-    pub place: Place,
+    pub place: FilePosition,
 }
 
 /// When a clock ticks.
@@ -328,35 +328,35 @@ pub struct Terminal {
 
 impl Description {
     /// Reads the description of an unpacked unit.
-    pub fn of_folder(folder: &Path) -> Result<Description, Vec<Problem>> {
+    pub fn of_folder(folder: &Path) -> Result<Description, Vec<FileProblem>> {
         Description::inspect_folder(folder)?.runnable()
     }
 
     /// As [`Description::of_folder`], also of an FMU that cannot run here.
-    pub fn inspect_folder(folder: &Path) -> Result<Description, Vec<Problem>> {
+    pub fn inspect_folder(folder: &Path) -> Result<Description, Vec<FileProblem>> {
         let (text, remark) = read_text(folder, FILE).map_err(|problem| vec![problem])?;
         let mut description = Description::inspect(&text)?;
-        description.remarks.extend(remark);
+        description.warnings.extend(remark);
         if description.fmi == Fmi::Three {
             terminals::read(folder, &mut description);
         }
         Ok(description)
     }
 
-    pub fn parse(text: &str) -> Result<Description, Vec<Problem>> {
+    pub fn parse(text: &str) -> Result<Description, Vec<FileProblem>> {
         Description::inspect(text)?.runnable()
     }
 
     /// Itself, if nothing keeps the FMU from running.
-    fn runnable(self) -> Result<Description, Vec<Problem>> {
+    fn runnable(self) -> Result<Description, Vec<FileProblem>> {
         if self.obstacles.is_empty() { Ok(self) } else { Err(self.obstacles) }
     }
 
     /// Reads what can be read. What would keep the FMU from running is in `obstacles`; `Err` where nothing is left to
     /// show.
-    pub fn inspect(text: &str) -> Result<Description, Vec<Problem>> {
+    pub fn inspect(text: &str) -> Result<Description, Vec<FileProblem>> {
         let document = xml::parse(text, FILE).map_err(|problem| vec![problem])?;
-        let mut reader = Reader::new(text, FILE);
+        let mut reader = XmlReader::new(text, FILE);
         let root = document.root_element();
         if root.tag_name().name() != "fmiModelDescription" {
             let found = root.tag_name().name();
@@ -379,8 +379,8 @@ impl Description {
         };
         match description {
             Some(mut description) => {
-                description.remarks = reader.remarks;
-                description.remarks.sort_by_key(|remark| remark.place);
+                description.warnings = reader.warnings;
+                description.warnings.sort_by_key(|remark| remark.place);
                 description.obstacles = reader.problems;
                 description.obstacles.sort_by_key(|problem| problem.place);
                 Ok(description)
@@ -392,42 +392,42 @@ impl Description {
         }
     }
 
-    pub fn offer(&self, usage: Use) -> Option<&Offer> {
+    pub fn offer(&self, usage: FmuUse) -> Option<&InterfaceInfo> {
         match usage {
-            Use::CoSimulation => self.cosimulation.as_ref(),
-            Use::ModelExchange => self.exchange.as_ref().map(|exchange| &exchange.offer),
+            FmuUse::CoSimulation => self.cosimulation.as_ref(),
+            FmuUse::ModelExchange => self.exchange.as_ref().map(|exchange| &exchange.offer),
         }
     }
 
     /// How it is used unless something else is asked for.
-    pub fn usual(&self) -> Use {
-        if self.cosimulation.is_some() { Use::CoSimulation } else { Use::ModelExchange }
+    pub fn default_use(&self) -> FmuUse {
+        if self.cosimulation.is_some() { FmuUse::CoSimulation } else { FmuUse::ModelExchange }
     }
 
     /// Inputs and outputs that are no ports in the given use: arrays of texts, texts of units that Cosimo integrates,
     /// and clocks of units without an event mode. Clocks that tick by themselves need no port.
-    pub fn left_out(&self, usage: Use) -> impl Iterator<Item = &Variable> {
+    pub fn left_out(&self, usage: FmuUse) -> impl Iterator<Item = &Variable> {
         let port = |variable: &&Variable| matches!(variable.causality, Causality::Input | Causality::Output);
         let events = self.offer(usage).is_some_and(|offer| offer.capabilities.event_mode);
-        let steps = usage == Use::CoSimulation;
+        let steps = usage == FmuUse::CoSimulation;
         let heard = move |variable: &&Variable| match variable.kind {
-            Kind::Clock => steps && events && variable.dimensions.is_empty(),
+            VariableType::Clock => steps && events && variable.dimensions.is_empty(),
             kind => kind.is_number() || (steps && carries_parcels(variable)),
         };
         self.variables.iter().filter(port).filter(move |variable| !heard(variable))
     }
 
     /// What is odd, and what is left out, for people.
-    pub fn remarks(&self, usage: Use) -> Vec<String> {
+    pub fn warnings(&self, usage: FmuUse) -> Vec<String> {
         let left_out = self.left_out(usage).map(|variable| {
             let (name, kind, usage) = (&variable.name, variable.kind.name(), usage.name());
-            if variable.kind == Kind::Clock && variable.dimensions.is_empty() {
+            if variable.kind == VariableType::Clock && variable.dimensions.is_empty() {
                 return format!("`{name}` never ticks: clocks need co-simulation with an event mode");
             }
             let array = if variable.dimensions.is_empty() { "" } else { "arrays of " };
             format!("`{name}` is no port: {array}type {kind} cannot be exchanged in {usage}")
         });
-        self.remarks.iter().map(Problem::to_string).chain(left_out).collect()
+        self.warnings.iter().map(FileProblem::to_string).chain(left_out).collect()
     }
 
     /// Output ports of which the unit does not say on which inputs they depend at once, if it has inputs. By the

@@ -7,16 +7,16 @@ use cosimo_core::SourceEntry;
 use cosimo_core::registry::{JoinRequest, JoinResult, OpenProblem, OpenRequest, OpenResult, suggest};
 
 use crate::archive::Cache;
-use crate::cosim::Cosim;
-use crate::description::{Fmi, Use};
-use crate::exchange::{Exchange, Single};
+use crate::co_simulation::CoSimulationFmu;
+use crate::description::{Fmi, FmuUse};
 use crate::fmi1::Fmi1Instance;
 use crate::fmi2::Fmi2Instance;
 use crate::fmi3::Fmi3Instance;
-use crate::joined;
+use crate::fmu::Fmu;
+use crate::model_exchange::{FmuEquations, Single};
+use crate::monolithic;
 use crate::parameters::{self, Parameters};
-use crate::problem::Problem;
-use crate::unit::Unit;
+use crate::problem::FileProblem;
 
 /// Sources such as `parts/engine.fmu`, relative to the system file.
 pub const FMU: SourceEntry = SourceEntry {
@@ -25,7 +25,7 @@ pub const FMU: SourceEntry = SourceEntry {
     claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
     open,
     parameters: |source, folder| {
-        let unit = Unit::share(&folder.join(source), &Cache::standard(&crate::unit::UNIT));
+        let unit = Fmu::share(&folder.join(source), &Cache::standard(&crate::fmu::UNIT));
         unit.map(|unit| parameters::known(&unit.description)).unwrap_or_default()
     },
     models: Vec::new,
@@ -38,19 +38,25 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
     // one piece of straight code.
     let name = request.name;
     Ok(match (usage, unit.description.fmi) {
-        (Use::CoSimulation, Fmi::One) => Box::new(Cosim::<Fmi1Instance>::new(unit, parameters, name)),
+        (FmuUse::CoSimulation, Fmi::One) => {
+            Box::new(CoSimulationFmu::<Fmi1Instance>::new(unit, parameters, name))
+        }
         // Descriptions of such are not opened; nothing gets here.
-        (Use::ModelExchange, Fmi::One) => {
+        (FmuUse::ModelExchange, Fmi::One) => {
             let message = "FMI 1.0 for model exchange is not supported".into();
             return Err(vec![OpenProblem { parameter: None, message, hint: None }]);
         }
-        (Use::CoSimulation, Fmi::Two) => Box::new(Cosim::<Fmi2Instance>::new(unit, parameters, name)),
-        (Use::CoSimulation, Fmi::Three) => Box::new(Cosim::<Fmi3Instance>::new(unit, parameters, name)),
-        (Use::ModelExchange, Fmi::Two) => {
-            Box::new(Exchange::<Single<Fmi2Instance>>::of_unit(unit, parameters, name))
+        (FmuUse::CoSimulation, Fmi::Two) => {
+            Box::new(CoSimulationFmu::<Fmi2Instance>::new(unit, parameters, name))
         }
-        (Use::ModelExchange, Fmi::Three) => {
-            Box::new(Exchange::<Single<Fmi3Instance>>::of_unit(unit, parameters, name))
+        (FmuUse::CoSimulation, Fmi::Three) => {
+            Box::new(CoSimulationFmu::<Fmi3Instance>::new(unit, parameters, name))
+        }
+        (FmuUse::ModelExchange, Fmi::Two) => {
+            Box::new(FmuEquations::<Single<Fmi2Instance>>::of_unit(unit, parameters, name))
+        }
+        (FmuUse::ModelExchange, Fmi::Three) => {
+            Box::new(FmuEquations::<Single<Fmi3Instance>>::of_unit(unit, parameters, name))
         }
     })
 }
@@ -66,7 +72,7 @@ fn join(request: &JoinRequest<'_>) -> JoinResult {
     if !problems.is_empty() {
         return Err(problems);
     }
-    Ok(Box::new(joined::join(request, members)?))
+    Ok(Box::new(monolithic::join(request, members)?))
 }
 
 /// An FMU in the folder of one that is not there, if its name is nearly the same.
@@ -85,22 +91,22 @@ fn alike(missing: &Path) -> Option<String> {
 }
 
 /// The unit, loaded for the use that was chosen, and its parameters.
-fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Unit>, Use, Parameters), Vec<OpenProblem>> {
+fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Fmu>, FmuUse, Parameters), Vec<OpenProblem>> {
     let file = request.folder.join(request.source);
-    let source = |problem: Problem| {
+    let source = |problem: FileProblem| {
         let (message, hint) = (problem.sentence(), alike(&file).or(problem.hint));
         OpenProblem { parameter: None, message: format!("{}: {message}", request.source), hint }
     };
-    let unit = Unit::share(&file, &Cache::standard(&crate::unit::UNIT))
+    let unit = Fmu::share(&file, &Cache::standard(&crate::fmu::UNIT))
         .map_err(|problems| problems.into_iter().map(source).collect::<Vec<_>>())?;
     let mut problems = Vec::new();
-    let wish = request.joined.then_some(Use::ModelExchange);
+    let wish = request.joined.then_some(FmuUse::ModelExchange);
     let parameters = parameters::read(&unit.description, request.parameters, wish).unwrap_or_else(|wrong| {
         problems.extend(wrong);
         Parameters::default()
     });
-    let usage = parameters.usage.or(wish).unwrap_or(unit.description.usual());
-    if problems.is_empty() && request.joined && usage != Use::ModelExchange {
+    let usage = parameters.usage.or(wish).unwrap_or(unit.description.default_use());
+    if problems.is_empty() && request.joined && usage != FmuUse::ModelExchange {
         problems.push(OpenProblem {
             parameter: Some("cosimo.use".into()),
             message: "only units for model exchange can be integrated together".into(),

@@ -2,12 +2,12 @@
 //! the event iteration. What both versions spell alike is written once.
 
 use cosimo_core::SimulatorError;
-use cosimo_native::Completed;
+use cosimo_native::CompletedStep;
 
 use crate::fmi2::Fmi2Instance;
 use crate::fmi2::ffi::EventInfo;
 use crate::fmi3::Fmi3Instance;
-use crate::instance::{Evented, Exchanged, Update};
+use crate::instance::{EventModeInstance, EventUpdate, ModelExchangeInstance};
 
 /// Calls that take or fill one vector, or nothing.
 macro_rules! alike {
@@ -36,11 +36,11 @@ macro_rules! alike {
         alike!(@fill slopes, get_derivatives);
         alike!(@fill indicators, get_event_indicators);
 
-        fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError> {
+        fn completed_step(&mut self, never_back: bool) -> Result<CompletedStep, SimulatorError> {
             let (mut event, mut terminate) = (0, 0);
             // SAFETY: the answers are ours.
             unsafe { self.handle.completed_step(never_back.into(), &mut event, &mut terminate)? };
-            Ok(Completed { event: event != 0, ended: (terminate != 0).then_some($completed) })
+            Ok(CompletedStep { event: event != 0, ended: (terminate != 0).then_some($completed) })
         }
     };
     (@fill $method:ident, $function:ident) => {
@@ -54,17 +54,17 @@ macro_rules! alike {
     };
 }
 
-impl Evented for Fmi2Instance {
+impl EventModeInstance for Fmi2Instance {
     fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
         // SAFETY: no arguments.
         unsafe { self.handle.enter_event_mode() }
     }
 
-    fn update(&mut self) -> Result<Update, SimulatorError> {
+    fn update(&mut self) -> Result<EventUpdate, SimulatorError> {
         let mut info = EventInfo::default();
         // SAFETY: the answer is ours.
         unsafe { self.handle.new_discrete_states(&mut info)? };
-        Ok(Update {
+        Ok(EventUpdate {
             again: info.again != 0 && info.terminate == 0,
             states_changed: info.states_changed != 0,
             nominals_changed: info.nominals_changed != 0,
@@ -74,17 +74,17 @@ impl Evented for Fmi2Instance {
     }
 }
 
-impl Exchanged for Fmi2Instance {
+impl ModelExchangeInstance for Fmi2Instance {
     alike!("fmi2CompletedIntegratorStep");
 }
 
-impl Evented for Fmi3Instance {
+impl EventModeInstance for Fmi3Instance {
     fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
         // SAFETY: no arguments.
         unsafe { self.handle.enter_event_mode() }
     }
 
-    fn update(&mut self) -> Result<Update, SimulatorError> {
+    fn update(&mut self) -> Result<EventUpdate, SimulatorError> {
         let [mut again, mut terminate, mut nominals, mut states, mut defined] = [0u8; 5];
         let mut time = 0.0;
         // SAFETY: the answers are ours.
@@ -98,7 +98,7 @@ impl Evented for Fmi3Instance {
                 &mut time,
             )?;
         }
-        Ok(Update {
+        Ok(EventUpdate {
             again: again != 0 && terminate == 0,
             states_changed: states != 0,
             nominals_changed: nominals != 0,
@@ -108,6 +108,6 @@ impl Evented for Fmi3Instance {
     }
 }
 
-impl Exchanged for Fmi3Instance {
+impl ModelExchangeInstance for Fmi3Instance {
     alike!("fmi3CompletedIntegratorStep");
 }

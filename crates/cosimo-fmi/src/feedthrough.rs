@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 
 use cosimo_core::{Interface, SimulatorError, trial};
 
-use crate::description::{Kind, Use};
-use crate::instance::{Instance, Made};
+use crate::description::{FmuUse, VariableType};
+use crate::fmu::Fmu;
+use crate::instance::{Instance, NewInstance};
 use crate::parameters::Parameters;
-use crate::ports::{Group, Ports};
-use crate::unit::Unit;
+use crate::ports::{PortGroup, Ports};
 
 /// Around which inputs are moved: a product of two inputs shows neither of them where the other is zero.
 const POINTS: [f64; 3] = [0.0, 1.0, -1.0];
@@ -23,9 +23,9 @@ const MOVE: f64 = 0.01;
 pub(crate) type Pairs = BTreeSet<(usize, usize)>;
 
 /// Pairs of output and input, and remarks on what the description says otherwise.
-pub(crate) fn probe<I: Made>(
-    unit: &Unit,
-    usage: Use,
+pub(crate) fn probe<I: NewInstance>(
+    unit: &Fmu,
+    usage: FmuUse,
     parameters: &Parameters,
     ports: &Ports,
 ) -> (Pairs, Vec<String>) {
@@ -72,9 +72,9 @@ fn decoded(answer: &[u8]) -> Result<Pairs, String> {
     text.lines().map(pair).collect::<Option<Pairs>>().ok_or_else(|| "the trial gave no answer".to_owned())
 }
 
-fn found<I: Made>(
-    unit: &Unit,
-    usage: Use,
+fn found<I: NewInstance>(
+    unit: &Fmu,
+    usage: FmuUse,
     parameters: &Parameters,
     ports: &Ports,
     declared: &Pairs,
@@ -85,7 +85,7 @@ fn found<I: Made>(
     let mut answer = |inputs: &[f64]| answer(&mut instance, &mut own, inputs);
     let kinds = kinds(&ports.inputs, ports.interface.inputs.len());
     // An item of an enumeration that is not there could be anything to the unit.
-    let untried = |input: usize| kinds[input] == Kind::Enumeration;
+    let untried = |input: usize| kinds[input] == VariableType::Enumeration;
     let mut found: Pairs = declared.iter().copied().filter(|(_, input)| untried(*input)).collect();
     for point in POINTS {
         let at = |input: usize, moves| near(kinds[input], ports.interface.inputs[input].start, moves);
@@ -117,12 +117,12 @@ fn differs(a: f64, b: f64) -> bool {
 }
 
 /// A value of an input, so many moves away from its start.
-fn near(kind: Kind, start: Option<f64>, moves: f64) -> f64 {
+fn near(kind: VariableType, start: Option<f64>, moves: f64) -> f64 {
     let start = start.unwrap_or(0.0);
     match kind {
-        Kind::Float64 | Kind::Float32 => start + moves * MOVE * start.abs().max(1.0),
-        Kind::Boolean if moves > 0.0 => 1.0 - start,
-        Kind::Boolean | Kind::Enumeration => start,
+        VariableType::Float64 | VariableType::Float32 => start + moves * MOVE * start.abs().max(1.0),
+        VariableType::Boolean if moves > 0.0 => 1.0 - start,
+        VariableType::Boolean | VariableType::Enumeration => start,
         // Up only, because some have no sign.
         _ => start + moves.max(0.0).ceil(),
     }
@@ -141,8 +141,8 @@ fn answer(
 }
 
 /// The type of each port.
-fn kinds(groups: &[Group], count: usize) -> Vec<Kind> {
-    let mut kinds = vec![Kind::Float64; count];
+fn kinds(groups: &[PortGroup], count: usize) -> Vec<VariableType> {
+    let mut kinds = vec![VariableType::Float64; count];
     for group in groups {
         for port in &group.ports {
             kinds[*port] = group.kind;

@@ -34,7 +34,7 @@ macro_rules! functions {
                 identifier: &str,
                 promised: &[&str],
             ) -> Result<Functions, Vec<String>> {
-                let mut search = $crate::library::Search { library, identifier, missing: Vec::new() };
+                let mut search = $crate::library::FunctionSearch { library, identifier, missing: Vec::new() };
                 $(let $make = search.function(concat!($prefix, $make_symbol), true);)*
                 $(let $needed = search.function(concat!($prefix, $needed_symbol), true);)*
                 $(let $may_make = search
@@ -75,7 +75,7 @@ macro_rules! functions {
 
         /// A call that is noted, made and checked. Some functions are called in ways of their own.
         #[allow(clippy::too_many_arguments, dead_code, reason = "as many as the standard has")]
-        impl $crate::instance::Handle<Functions> {
+        impl $crate::instance::InstanceHandle<Functions> {
             $(functions! { @method $($last)? Some, $needed, concat!($prefix, $needed_symbol),
                 ($($argument: $type),*) })*
             $(functions! { @method std::convert::identity, $maybe, concat!($prefix, $maybe_symbol),

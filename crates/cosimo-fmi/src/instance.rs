@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
-use cosimo_native::Completed;
+use cosimo_native::CompletedStep;
 
-use crate::description::{Kind, Use};
-use crate::guard::{self, Home};
-use crate::log::{Log, status_word};
+use crate::description::{FmuUse, VariableType};
+use crate::fmu::{Binding, Fmu};
+use crate::fp_environment::{self, RoundingMode};
+use crate::log::{MessageLog, status_word};
 use crate::site::{Names, Site};
-use crate::unit::{Binding, Unit};
 
 /// A value to be set before the unit initialises.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Setting {
+pub(crate) struct StartValue {
     pub(crate) reference: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: VariableType,
     pub(crate) values: Values,
 }
 
@@ -33,7 +33,7 @@ pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// How far a step came.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Stepped {
+pub(crate) enum StepEnd {
     Whole,
     Until(f64),
     /// To an event, which is to be handled there.
@@ -44,7 +44,7 @@ pub(crate) enum Stepped {
 
 /// An input that a unit asks for inside of its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fed {
+pub(crate) struct IntermediateInput {
     pub(crate) reference: u32,
     pub(crate) port: usize,
     /// If it is the wave of a line that the unit stretches itself: the effort of that end, and the variable that says by
@@ -53,22 +53,22 @@ pub(crate) struct Fed {
 }
 
 /// An instance that one unit makes.
-pub(crate) trait Made: Instance + Sized {
+pub(crate) trait NewInstance: Instance + Sized {
     fn instantiate(
         binding: Binding,
-        unit: &Unit,
-        usage: Use,
+        unit: &Fmu,
+        usage: FmuUse,
         name: &str,
-        fed: &[Fed],
+        fed: &[IntermediateInput],
     ) -> Result<Self, SimulatorError>;
 }
 
 /// All calls of one instance come from one thread.
 pub(crate) trait Instance: Send {
-    fn life(&self) -> Life;
+    fn life(&self) -> InstanceState;
 
     /// Goes on after an error of a call whose answer is not needed; `life` is what there was before it.
-    fn forgive(&mut self, life: Life);
+    fn forgive(&mut self, life: InstanceState);
 
     /// Tells the experiment. Parameters are set after it: FMUs exist that reset them there.
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError>;
@@ -77,7 +77,12 @@ pub(crate) trait Instance: Send {
     fn initialise(&mut self) -> Result<(), SimulatorError>;
 
     /// From the instance as it was made into initialisation mode.
-    fn enter(&mut self, start: f64, stop: Option<f64>, settings: &[Setting]) -> Result<(), SimulatorError> {
+    fn enter(
+        &mut self,
+        start: f64,
+        stop: Option<f64>,
+        settings: &[StartValue],
+    ) -> Result<(), SimulatorError> {
         self.set_up(start, stop)?;
         settings.iter().try_for_each(|setting| self.configure(setting))?;
         self.initialise()
@@ -86,17 +91,32 @@ pub(crate) trait Instance: Send {
     /// Leaves initialisation mode.
     fn ready(&mut self) -> Result<(), SimulatorError>;
 
-    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError>;
+    fn configure(&mut self, setting: &StartValue) -> Result<(), SimulatorError>;
 
-    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError>;
+    fn set(&mut self, kind: VariableType, references: &[u32], values: &[f64]) -> Result<(), SimulatorError>;
 
-    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError>;
+    fn get(
+        &mut self,
+        kind: VariableType,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError>;
 
     /// A text or bytes; a text is without NUL, which ends it in C.
-    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError>;
+    fn set_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        content: &[u8],
+    ) -> Result<(), SimulatorError>;
 
     /// Overwrites `into`.
-    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
+    fn get_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        into: &mut Vec<u8>,
+    ) -> Result<(), SimulatorError>;
 
     // FMI 1.0 has neither states nor directional derivatives.
     fn save(&mut self, _slot: Slot) -> Result<(), SimulatorError> {
@@ -122,7 +142,7 @@ pub(crate) trait Instance: Send {
 }
 
 /// What only an instance for co-simulation can do.
-pub(crate) trait Stepping: Made + Evented {
+pub(crate) trait CoSimulationInstance: NewInstance + EventModeInstance {
     /// Derivatives of inputs by time, for the coming step.
     fn set_slopes(
         &mut self,
@@ -141,7 +161,7 @@ pub(crate) trait Stepping: Made + Evented {
         from: f64,
         size: f64,
         inputs: &Inputs<'_>,
-    ) -> Result<Stepped, SimulatorError>;
+    ) -> Result<StepEnd, SimulatorError>;
 
     // The rest is for FMUs of FMI 3.0 with an event mode, and for their clocks.
     fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
@@ -157,7 +177,7 @@ pub(crate) trait Stepping: Made + Evented {
     }
 
     /// Seconds from tick to tick, or to the next one.
-    fn interval(&mut self, _reference: u32) -> Result<(f64, Told), SimulatorError> {
+    fn interval(&mut self, _reference: u32) -> Result<(f64, IntervalQualifier), SimulatorError> {
         Err(absent("GetIntervalDecimal"))
     }
 
@@ -169,27 +189,27 @@ pub(crate) trait Stepping: Made + Evented {
 
 /// What a unit says of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum IntervalQualifier {
     NotYetKnown,
     Unchanged,
     Changed,
 }
 
 /// What an instance with an event mode can do.
-pub(crate) trait Evented: Instance {
+pub(crate) trait EventModeInstance: Instance {
     fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
         Err(absent("EnterEventMode"))
     }
 
     /// One round of the event iteration.
-    fn update(&mut self) -> Result<Update, SimulatorError> {
+    fn update(&mut self) -> Result<EventUpdate, SimulatorError> {
         Err(absent("UpdateDiscreteStates"))
     }
 }
 
 /// What only an instance for model exchange can do. Its equations are asked for anywhere, so that calls are small:
 /// an integrator makes them by the thousand.
-pub(crate) trait Exchanged: Evented {
+pub(crate) trait ModelExchangeInstance: EventModeInstance {
     fn set_time(&mut self, t: f64) -> Result<(), SimulatorError>;
 
     fn set_states(&mut self, x: &[f64]) -> Result<(), SimulatorError>;
@@ -203,14 +223,14 @@ pub(crate) trait Exchanged: Evented {
     fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError>;
 
     /// Tells of a step of the integrator, and what the FMU asks for then.
-    fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError>;
+    fn completed_step(&mut self, never_back: bool) -> Result<CompletedStep, SimulatorError>;
 
     fn enter_continuous_time(&mut self) -> Result<(), SimulatorError>;
 }
 
 /// What a round of the event iteration came to.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Update {
+pub(crate) struct EventUpdate {
     /// Another round is needed.
     pub(crate) again: bool,
     pub(crate) states_changed: bool,
@@ -222,7 +242,7 @@ pub(crate) struct Update {
 
 /// What may still be done with an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Life {
+pub(crate) enum InstanceState {
     Instantiated,
     Stepping,
     /// It can only be freed.
@@ -232,21 +252,21 @@ pub(crate) enum Life {
 }
 
 /// The functions of a version of FMI, as far as every version has them.
-pub(crate) trait Table {
+pub(crate) trait VersionFunctions {
     /// The functions with their names.
     fn names(&self) -> Names;
 
-    fn ending(&self) -> Ending;
+    fn ending(&self) -> EndFunctions;
 }
 
 /// How an instance ends.
-pub(crate) struct Ending {
+pub(crate) struct EndFunctions {
     pub(crate) free_state: Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int>,
     pub(crate) terminate: unsafe extern "C" fn(*mut c_void) -> c_int,
     pub(crate) free_instance: unsafe extern "C" fn(*mut c_void),
 }
 
-impl Ending {
+impl EndFunctions {
     /// Frees the states that are not null, terminates where that is due, and frees the instance.
     ///
     /// # Safety
@@ -277,13 +297,13 @@ impl Ending {
     }
 }
 
-impl<F: Table> Drop for Handle<F> {
+impl<F: VersionFunctions> Drop for InstanceHandle<F> {
     fn drop(&mut self) {
         // The standard forbids every further call after a fatal one, also to other instances of the same unit.
-        if self.life != Life::Fatal && !self.corrupt.load(Ordering::Relaxed) {
-            let (terminate, site) = (self.life == Life::Stepping, self.site);
+        if self.life != InstanceState::Fatal && !self.corrupt.load(Ordering::Relaxed) {
+            let (terminate, site) = (self.life == InstanceState::Stepping, self.site);
             // SAFETY: the instance is alive until here, and its owner is being dropped.
-            guard::around(|| unsafe {
+            fp_environment::around(|| unsafe {
                 self.functions.ending().close(self.pointer, &mut self.states, terminate, site);
             });
         }
@@ -293,17 +313,17 @@ impl<F: Table> Drop for Handle<F> {
 
 /// An instance of either version: the pointer, the functions, and the saved states. Freed when dropped.
 #[derive(Debug)]
-pub(crate) struct Handle<F: Table> {
+pub(crate) struct InstanceHandle<F: VersionFunctions> {
     pub(crate) functions: F,
     pub(crate) pointer: *mut c_void,
-    pub(crate) log: Arc<Log>,
+    pub(crate) log: Arc<MessageLog>,
     /// Which call it is in.
     pub(crate) site: &'static Site,
-    pub(crate) life: Life,
+    pub(crate) life: InstanceState,
     /// Of all instances of the unit: one of them failed for good.
     corrupt: Arc<AtomicBool>,
     /// Of the thread that made it and makes all its calls.
-    pub(crate) home: Home,
+    pub(crate) home: RoundingMode,
     /// One per slot, and one for bytes. The unit allocates a state once and overwrites it from then on.
     pub(crate) states: [*mut c_void; Slot::COUNT + 1],
 }
@@ -311,17 +331,26 @@ pub(crate) struct Handle<F: Table> {
 /// The place of the state that is turned into bytes.
 pub(crate) const FOR_BYTES: usize = Slot::COUNT;
 
-impl<F: Table> Handle<F> {
+impl<F: VersionFunctions> InstanceHandle<F> {
     pub(crate) fn new(
         functions: F,
         pointer: *mut c_void,
-        log: Arc<Log>,
+        log: Arc<MessageLog>,
         corrupt: Arc<AtomicBool>,
-    ) -> Handle<F> {
+    ) -> InstanceHandle<F> {
         let states = [std::ptr::null_mut(); Slot::COUNT + 1];
-        let home = Home::of_this_thread();
+        let home = RoundingMode::of_this_thread();
         let site = Site::take(log.instance(), functions.names());
-        Handle { functions, pointer, log, site, life: Life::Instantiated, corrupt, home, states }
+        InstanceHandle {
+            functions,
+            pointer,
+            log,
+            site,
+            life: InstanceState::Instantiated,
+            corrupt,
+            home,
+            states,
+        }
     }
 
     #[inline(always)]
@@ -352,10 +381,10 @@ impl<F: Table> Handle<F> {
         match status {
             2 => {}
             4 => {
-                self.life = Life::Fatal;
+                self.life = InstanceState::Fatal;
                 self.corrupt.store(true, Ordering::Relaxed);
             }
-            _ if self.life != Life::Fatal => self.life = Life::Failed,
+            _ if self.life != InstanceState::Fatal => self.life = InstanceState::Failed,
             _ => {}
         }
         let word = status_word(status);
@@ -375,7 +404,7 @@ pub(crate) fn absent(function: &'static str) -> SimulatorError {
 
 /// Why there is no instance, as far as the unit says or the description lets guess.
 #[cold]
-pub(crate) fn refusal(unit: &Unit, usage: Use, log: &Log) -> String {
+pub(crate) fn refusal(unit: &Fmu, usage: FmuUse, log: &MessageLog) -> String {
     let tool = match unit.description.generation_tool.as_str() {
         _ if !unit.capabilities(usage).needs_execution_tool => String::new(),
         "" => " (it says that it needs the tool that made it)".into(),
@@ -393,12 +422,12 @@ pub(crate) fn other_version(function: &'static str) -> SimulatorError {
 /// What an instance lets its handle do, alike in all versions and, with `states`, in those that have states.
 macro_rules! by_handle {
     () => {
-        fn life(&self) -> Life {
+        fn life(&self) -> InstanceState {
             self.handle.life
         }
 
-        fn forgive(&mut self, life: Life) {
-            if self.handle.life == Life::Failed {
+        fn forgive(&mut self, life: InstanceState) {
+            if self.handle.life == InstanceState::Failed {
                 self.handle.life = life;
             }
         }
@@ -408,8 +437,8 @@ macro_rules! by_handle {
 
         fn ready(&mut self) -> Result<(), SimulatorError> {
             // SAFETY: no arguments.
-            guard::around(|| unsafe { self.handle.exit_initialization() })?;
-            self.handle.life = Life::Stepping;
+            fp_environment::around(|| unsafe { self.handle.exit_initialization() })?;
+            self.handle.life = InstanceState::Stepping;
             if let (Some(quiet), Some(function)) = (&self.quiet, self.handle.functions.set_debug_logging) {
                 let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
                 // Only a wish: what it answers does not matter.
@@ -443,18 +472,18 @@ pub(crate) use by_handle;
 /// Saving, restoring and bytes: the same in both versions that have states, but for the type of a byte.
 macro_rules! states {
     ($functions:ty, $size:literal) => {
-        impl Table for $functions {
+        impl VersionFunctions for $functions {
             fn names(&self) -> $crate::site::Names {
                 <$functions>::names(self)
             }
 
-            fn ending(&self) -> $crate::instance::Ending {
+            fn ending(&self) -> $crate::instance::EndFunctions {
                 let Functions { free_state, terminate, free_instance, .. } = *self;
-                $crate::instance::Ending { free_state, terminate, free_instance }
+                $crate::instance::EndFunctions { free_state, terminate, free_instance }
             }
         }
 
-        impl Handle<$functions> {
+        impl InstanceHandle<$functions> {
             fn keep(&mut self, place: usize) -> Result<(), SimulatorError> {
                 let state = &raw mut self.states[place];
                 // SAFETY: the place holds null or a state that the unit itself made, which it may reuse.
@@ -498,9 +527,9 @@ pub(crate) use states;
 
 /// A text with the NUL that C wants, without allocating while it grows no longer.
 #[derive(Debug, Default)]
-pub(crate) struct Spelling(Vec<u8>);
+pub(crate) struct CText(Vec<u8>);
 
-impl Spelling {
+impl CText {
     pub(crate) fn of(&mut self, text: &[u8]) -> Result<*const c_char, SimulatorError> {
         if text.contains(&0) {
             return Err(SimulatorError::new("set text", "a text with a NUL in it ends there"));

@@ -3,9 +3,9 @@
 use cosimo_core::SimulatorError;
 use cosimo_core::linear_model::{OperatingPoint, StateSpaceMatrices};
 
-use crate::description::Kind;
+use crate::description::VariableType;
 use crate::instance::Instance;
-use crate::ports::{Group, Ports};
+use crate::ports::{PortGroup, Ports};
 
 /// One column of the Jacobian that is not zero.
 #[derive(Debug)]
@@ -50,7 +50,8 @@ impl Tangents {
         if !plain(&ports.inputs) || !plain(&ports.outputs) {
             return None;
         }
-        let references = |groups: &[Group]| groups.first().map_or(Vec::new(), |one| one.references.clone());
+        let references =
+            |groups: &[PortGroup]| groups.first().map_or(Vec::new(), |one| one.references.clone());
         let by = [states.clone(), references(&ports.inputs)].concat();
         let of = [derivatives.clone(), references(&ports.outputs)].concat();
         let values = vec![0.0; of.len()];
@@ -66,7 +67,7 @@ impl Tangents {
         let ((x, u), (f, g)) = (self.by.split_at(self.states), self.of.split_at(self.states));
         for (references, values) in [(x, &mut *into.x), (u, into.u), (f, into.f), (g, into.g)] {
             if !references.is_empty() {
-                instance.get(Kind::Float64, references, values)?;
+                instance.get(VariableType::Float64, references, values)?;
             }
         }
         Ok(())
@@ -87,23 +88,25 @@ impl Tangents {
 }
 
 /// All of them doubles, and one for each port, in the order of the ports.
-fn plain(groups: &[Group]) -> bool {
-    let straight = |group: &Group| group.ports.iter().enumerate().all(|(place, port)| place == *port);
-    let doubles = |group: &Group| {
-        group.kind == Kind::Float64 && !group.discrete && group.references.len() == group.ports.len()
+fn plain(groups: &[PortGroup]) -> bool {
+    let straight = |group: &PortGroup| group.ports.iter().enumerate().all(|(place, port)| place == *port);
+    let doubles = |group: &PortGroup| {
+        group.kind == VariableType::Float64 && !group.discrete && group.references.len() == group.ports.len()
     };
     groups.len() <= 1 && groups.iter().all(|group| doubles(group) && straight(group))
 }
 
 /// `None` where some port is not a plain double, because then a seed has no place.
 pub(crate) fn columns(ports: &Ports) -> Option<Vec<Column>> {
-    let plain = |groups: &[Group]| {
-        groups.iter().all(|group| group.kind == Kind::Float64 && group.references.len() == group.ports.len())
+    let plain = |groups: &[PortGroup]| {
+        groups
+            .iter()
+            .all(|group| group.kind == VariableType::Float64 && group.references.len() == group.ports.len())
     };
     if !plain(&ports.inputs) || !plain(&ports.outputs) {
         return None;
     }
-    let reference = |groups: &[Group], port: usize| groups.first()?.references.get(port).copied();
+    let reference = |groups: &[PortGroup], port: usize| groups.first()?.references.get(port).copied();
     let mut hearers = vec![Vec::new(); ports.interface.inputs.len()];
     for (output, input) in &ports.interface.feedthrough {
         hearers[*input].push(*output);

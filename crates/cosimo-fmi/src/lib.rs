@@ -5,35 +5,36 @@
 //! brings its own solver, `exchange` one whose equations Cosimo integrates. Nothing else in Cosimo calls foreign code. What
 //! the standard forbids and an importer gets along with is told by `cosimo-fmi-check`.
 
-mod agenda;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
 mod call_log;
-mod cosim;
+mod co_simulation;
 mod declared_types;
 pub mod description;
 pub mod elf;
 mod entry;
 #[allow(unsafe_code)] // calls into the unit
 mod equations;
-mod exchange;
+mod event_mode;
 mod feedthrough;
 mod fmi1;
 mod fmi2;
 mod fmi3;
-mod functions;
+mod fmu;
 #[allow(unsafe_code)] // reads and writes a register of the processor
-mod guard;
+mod fp_environment;
+mod functions;
 #[allow(unsafe_code)] // calls into the unit
 mod instance;
 mod jacobian;
-mod joined;
 #[allow(unsafe_code)] // loads foreign code
 mod library;
 mod locals;
 #[allow(unsafe_code)] // is called by the unit
 mod log;
+mod member_graph;
 mod messages;
-mod net;
+mod model_exchange;
+mod monolithic;
 mod parameters;
 pub mod platform;
 mod ports;
@@ -44,25 +45,24 @@ mod process_end;
 #[allow(unsafe_code)] // starts Python for the units that need it
 mod python;
 mod quantity;
-mod rehearsal;
+mod rollback_check;
 mod schema;
 #[allow(unsafe_code)] // is read by signal handlers
 mod site;
 mod terminals;
 #[allow(unsafe_code)] // makes child processes and memory that they share
 mod trial;
-mod unit;
 mod waves;
 mod workspace;
 
 pub use call_log::record_calls;
-pub use cosimo_pack::{Cache, Kind, Place, Problem, archive, use_cache};
+pub use cosimo_pack::{ArchiveKind, Cache, FilePosition, FileProblem, archive, use_cache};
 use cosimo_pack::{problem, text, xml};
 pub use description::Description;
 pub use entry::FMU;
+pub use fmu::{Fmu, UNIT};
 pub use library::leave;
 pub use messages::{Message, MessageKind, messages};
 pub use printed::separate_output;
 pub use process_end::{INTERRUPTED, Rescue, interruption, watch_interrupts, watch_process};
 pub use trial::{CHILD_PROCESSES, ChildProcesses};
-pub use unit::{UNIT, Unit};

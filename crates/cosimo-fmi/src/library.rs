@@ -14,7 +14,7 @@ use cosimo_pack::store::COPY;
 use libloading::Library;
 
 use crate::platform::{beside, check_binary, explain_refusal};
-use crate::problem::Problem;
+use crate::problem::FileProblem;
 use crate::{printed, python, workspace};
 
 static LOADED: Mutex<BTreeMap<PathBuf, &'static Library>> = Mutex::new(BTreeMap::new());
@@ -23,7 +23,7 @@ static LOADED: Mutex<BTreeMap<PathBuf, &'static Library>> = Mutex::new(BTreeMap:
 static FOREIGN: AtomicBool = AtomicBool::new(false);
 
 /// Loads the library, or says why it cannot be.
-pub(crate) fn load(path: &Path) -> Result<&'static Library, Problem> {
+pub(crate) fn load(path: &Path) -> Result<&'static Library, FileProblem> {
     // Nothing inside can leave the map half changed.
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(library) = loaded.get(path) {
@@ -91,14 +91,16 @@ fn end(code: u8) {
 fn end(_code: u8) {}
 
 /// Loads a copy that shares no variable with the others.
-pub(crate) fn load_copy(path: &Path) -> Result<&'static Library, Problem> {
+pub(crate) fn load_copy(path: &Path) -> Result<&'static Library, FileProblem> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // Beside the original, so that what it needs is found in the same places.
     let copy = path.with_file_name(format!("{COPY}{}-{number}-{name}", std::process::id()));
     std::fs::copy(path, &copy).map_err(|error| {
-        Problem::new(format!("a second instance needs a copy of {name}, which cannot be written: {error}"))
+        FileProblem::new(format!(
+            "a second instance needs a copy of {name}, which cannot be written: {error}"
+        ))
     })?;
     let library = open(&copy).map_err(|error| explain_refusal(path, &said(&error)));
     // The loader has its pages mapped already; where a system forbids this, the cache is cleaned one day.
@@ -144,14 +146,14 @@ fn said(error: &libloading::Error) -> String {
 }
 
 /// Looks for functions, and lists those that are missing, all at once.
-pub(crate) struct Search<'a> {
+pub(crate) struct FunctionSearch<'a> {
     pub(crate) library: &'static Library,
     /// FMI 1.0 puts it before each name; empty in other versions.
     pub(crate) identifier: &'a str,
     pub(crate) missing: Vec<String>,
 }
 
-impl Search<'_> {
+impl FunctionSearch<'_> {
     /// A function by its name in the standard. `F` must be its type: nothing can check that.
     pub(crate) fn function<F: Copy>(&mut self, name: &str, needed: bool) -> Option<F> {
         let full = match self.identifier {
@@ -170,9 +172,9 @@ impl Search<'_> {
 }
 
 /// A library without some functions of the standard.
-pub(crate) fn missing_functions(path: &Path, missing: &[String]) -> Problem {
+pub(crate) fn missing_functions(path: &Path, missing: &[String]) -> FileProblem {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    Problem::new(format!("{name} lacks the function{} {list}", if missing.len() == 1 { "" } else { "s" }))
+    FileProblem::new(format!("{name} lacks the function{} {list}", if missing.len() == 1 { "" } else { "s" }))
         .hint("the binary does not keep what the description promises; tell the maker of the unit")
 }

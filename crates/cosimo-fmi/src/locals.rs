@@ -2,14 +2,14 @@
 
 use cosimo_core::{Local, SimulatorError};
 
-use crate::description::{Causality, Description, Kind, Variable};
+use crate::description::{Causality, Description, Variable, VariableType};
 use crate::ports::names;
 
 /// What is read by one call.
 #[derive(Debug)]
-struct Reading {
+struct LocalRead {
     member: usize,
-    kind: Kind,
+    kind: VariableType,
     references: Vec<u32>,
     /// Of each variable: how many values it has, and its name.
     about: Vec<(usize, String)>,
@@ -20,8 +20,8 @@ struct Reading {
 
 /// The chosen ones of one FMU, or of several that are integrated together.
 #[derive(Debug, Default)]
-pub(crate) struct Chosen {
-    readings: Vec<Reading>,
+pub(crate) struct LocalSelection {
+    readings: Vec<LocalRead>,
     /// Places of those that the FMU does not let be read.
     unreadable: Vec<usize>,
 }
@@ -49,10 +49,13 @@ pub(crate) fn all<'d>(members: impl Iterator<Item = (&'d Description, Option<&'d
     found
 }
 
-impl Chosen {
+impl LocalSelection {
     /// By their places among [`all`] of the same FMUs.
-    pub(crate) fn new<'d>(members: impl Iterator<Item = &'d Description>, places: &[usize]) -> Chosen {
-        let mut chosen = Chosen::default();
+    pub(crate) fn new<'d>(
+        members: impl Iterator<Item = &'d Description>,
+        places: &[usize],
+    ) -> LocalSelection {
+        let mut chosen = LocalSelection::default();
         // Both are in the order of the variables, whatever the order in which they were asked for.
         let mut asked: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
         asked.sort_unstable();
@@ -78,11 +81,11 @@ impl Chosen {
         chosen
     }
 
-    fn reading(&mut self, member: usize, kind: Kind) -> &mut Reading {
-        let same = |reading: &Reading| (reading.member, reading.kind) == (member, kind);
+    fn reading(&mut self, member: usize, kind: VariableType) -> &mut LocalRead {
+        let same = |reading: &LocalRead| (reading.member, reading.kind) == (member, kind);
         let at = self.readings.iter().position(same).unwrap_or_else(|| {
             let (references, about, values, places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-            self.readings.push(Reading { member, kind, references, about, values, places });
+            self.readings.push(LocalRead { member, kind, references, about, values, places });
             self.readings.len() - 1
         });
         &mut self.readings[at]
@@ -92,9 +95,9 @@ impl Chosen {
     pub(crate) fn read(
         &mut self,
         into: &mut [f64],
-        mut get: impl FnMut(usize, Kind, &[u32], &mut [f64]) -> Result<(), SimulatorError>,
+        mut get: impl FnMut(usize, VariableType, &[u32], &mut [f64]) -> Result<(), SimulatorError>,
     ) -> Result<(), SimulatorError> {
-        for Reading { member, kind, references, values, places, .. } in &mut self.readings {
+        for LocalRead { member, kind, references, values, places, .. } in &mut self.readings {
             get(*member, *kind, references, values)?;
             for (value, place) in values.iter().zip(places) {
                 if let Some(place) = place {
@@ -110,11 +113,11 @@ impl Chosen {
     /// asked for again.
     pub(crate) fn drop_unreadable(
         &mut self,
-        mut get: impl FnMut(usize, Kind, &[u32], &mut [f64]) -> Result<(), SimulatorError>,
+        mut get: impl FnMut(usize, VariableType, &[u32], &mut [f64]) -> Result<(), SimulatorError>,
     ) -> Vec<String> {
         let mut names = Vec::new();
         for reading in &mut self.readings {
-            let Reading { member, kind, references, about, values, places } = reading;
+            let LocalRead { member, kind, references, about, values, places } = reading;
             if get(*member, *kind, references, values).is_ok() {
                 continue;
             }

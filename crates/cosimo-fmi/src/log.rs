@@ -12,14 +12,14 @@ const LONGEST: usize = 1000;
 
 /// A unit may speak from a thread of its own, hence the lock.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub(crate) struct MessageLog {
     instance: String,
     lines: Mutex<VecDeque<String>>,
 }
 
-impl Log {
-    pub(crate) fn new(instance: &str) -> Log {
-        Log { instance: instance.to_owned(), lines: Mutex::default() }
+impl MessageLog {
+    pub(crate) fn new(instance: &str) -> MessageLog {
+        MessageLog { instance: instance.to_owned(), lines: Mutex::default() }
     }
 
     pub(crate) fn instance(&self) -> &str {
@@ -35,7 +35,7 @@ impl Log {
             _ => format!("{word} ({category}): {text}"),
         };
         if let Some(record) = call_log::record() {
-            record.remark(&self.instance, &format!("says {line}"));
+            record.comment(&self.instance, &format!("says {line}"));
         }
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES {
@@ -78,27 +78,27 @@ pub(crate) fn status_word(status: c_int) -> &'static str {
 /// The logs of all instances by what their FMU was given as environment; `None` once an instance is freed. What an FMU
 /// hands back is looked up here and never followed: FMUs exist that hand back a number of their own, and that log from
 /// a thread after they were freed.
-static LOGS: Mutex<BTreeMap<usize, Option<Arc<Log>>>> = Mutex::new(BTreeMap::new());
+static LOGS: Mutex<BTreeMap<usize, Option<Arc<MessageLog>>>> = Mutex::new(BTreeMap::new());
 
-fn logs() -> MutexGuard<'static, BTreeMap<usize, Option<Arc<Log>>>> {
+fn logs() -> MutexGuard<'static, BTreeMap<usize, Option<Arc<MessageLog>>>> {
     LOGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// As long as this lives, messages that come with an environment reach a log.
 #[derive(Debug)]
-pub(crate) struct Listening(usize);
+pub(crate) struct LogRegistration(usize);
 
-impl Listening {
+impl LogRegistration {
     /// The environment must never be given out a second time, so that a message which comes too late reaches no other
     /// instance.
-    pub(crate) fn new(environment: *const c_void, log: &Arc<Log>) -> Listening {
+    pub(crate) fn new(environment: *const c_void, log: &Arc<MessageLog>) -> LogRegistration {
         let key = environment.addr();
         logs().insert(key, Some(log.clone()));
-        Listening(key)
+        LogRegistration(key)
     }
 }
 
-impl Drop for Listening {
+impl Drop for LogRegistration {
     fn drop(&mut self) {
         logs().insert(self.0, None);
     }
@@ -109,7 +109,7 @@ impl Drop for Listening {
 ///
 /// # Safety
 /// `name` is null or, unless the environment is one of an instance that was freed, a text that ends.
-unsafe fn find(environment: *const c_void, name: *const c_char) -> Option<Arc<Log>> {
+unsafe fn find(environment: *const c_void, name: *const c_char) -> Option<Arc<MessageLog>> {
     let logs = logs();
     if let Some(known) = logs.get(&environment.addr()) {
         return known.clone();
@@ -139,7 +139,9 @@ pub(crate) unsafe extern "C" fn write2(
     text: *const c_char,
 ) {
     // SAFETY: the shim hands back what it was given, once, and C strings.
-    unsafe { Arc::from_raw(found.cast_const().cast::<Log>()).push(status, &lossy(category), &lossy(text)) }
+    unsafe {
+        Arc::from_raw(found.cast_const().cast::<MessageLog>()).push(status, &lossy(category), &lossy(text))
+    }
 }
 
 /// The logger of FMI 3.0.

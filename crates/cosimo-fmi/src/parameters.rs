@@ -7,8 +7,8 @@ use cosimo_core::Value;
 use cosimo_core::registry::{OpenProblem, Parameter, number_text, suggest};
 use cosimo_ode::{ABSENT, INTEGRATORS, IntegratorEntry};
 
-use crate::description::{Causality, Description, Initial, Kind, Use, Variability, Variable};
-use crate::instance::{Instance, Setting, Values};
+use crate::description::{Causality, Description, FmuUse, Initial, Variability, Variable, VariableType};
+use crate::instance::{Instance, StartValue, Values};
 
 /// Options of Cosimo stand among the parameters under this prefix, which no unit uses.
 const PREFIX: &str = "cosimo.";
@@ -31,8 +31,8 @@ const MODEL_EXCHANGE: [&str; 4] =
 #[derive(Debug, Clone)]
 pub(crate) struct Parameters {
     /// The usual one unless it was said.
-    pub(crate) usage: Option<Use>,
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) usage: Option<FmuUse>,
+    pub(crate) settings: Vec<StartValue>,
     /// Values that the unit's maker does not allow, each with the name of its parameter.
     pub(crate) doubts: Vec<(String, String)>,
     /// Into how many steps of the unit a macro step is split.
@@ -88,12 +88,13 @@ pub(crate) enum Rollback {
 }
 
 /// Parameters that may change between steps, as far as a number says what they are: names, references and types.
-pub(crate) fn tunable(description: &Description) -> (Vec<String>, Vec<(u32, Kind)>) {
+pub(crate) fn tunable(description: &Description) -> (Vec<String>, Vec<(u32, VariableType)>) {
     let changes = |variable: &&Variable| {
         variable.causality == Causality::Parameter
             && variable.variability == Variability::Tunable
             && variable.dimensions.is_empty()
-            && (matches!(variable.kind, Kind::Float64 | Kind::Float32) || bounds(variable.kind).is_some())
+            && (matches!(variable.kind, VariableType::Float64 | VariableType::Float32)
+                || bounds(variable.kind).is_some())
     };
     let variables = description.variables.iter().filter(changes);
     variables.map(|variable| (variable.name.clone(), (variable.reference, variable.kind))).unzip()
@@ -115,7 +116,7 @@ pub(crate) fn known(description: &Description) -> Vec<Parameter> {
 pub(crate) fn read(
     description: &Description,
     given: &[(String, Value)],
-    wish: Option<Use>,
+    wish: Option<FmuUse>,
 ) -> Result<Parameters, Vec<OpenProblem>> {
     let mut parameters = Parameters::default();
     let mut problems = wrong(given, |name, value| {
@@ -149,7 +150,7 @@ pub(crate) fn of_joined(given: &[(String, Value)]) -> Result<Parameters, Vec<Ope
 /// What is wrong with each of the parameters that are not taken.
 fn wrong(
     given: &[(String, Value)],
-    mut take: impl FnMut(&str, &Value) -> Result<(), Wrong>,
+    mut take: impl FnMut(&str, &Value) -> Result<(), ParameterProblem>,
 ) -> Vec<OpenProblem> {
     let problem =
         |name: &String, (message, hint)| OpenProblem { parameter: Some(name.clone()), message, hint };
@@ -157,14 +158,18 @@ fn wrong(
 }
 
 /// Options that are for another use than that of the unit.
-fn misplaced(description: &Description, given: &[(String, Value)], usage: Option<Use>) -> Vec<OpenProblem> {
+fn misplaced(
+    description: &Description,
+    given: &[(String, Value)],
+    usage: Option<FmuUse>,
+) -> Vec<OpenProblem> {
     let model = &description.model_name;
     let mut problems = Vec::new();
     let mut problem = |name: &str, message: String, hint: Option<String>| {
         problems.push(OpenProblem { parameter: Some(name.into()), message, hint });
     };
     if let Some(usage) = usage.filter(|usage| description.offer(*usage).is_none()) {
-        let there: Vec<&str> = Use::ALL
+        let there: Vec<&str> = FmuUse::ALL
             .iter()
             .filter(|usage| description.offer(**usage).is_some())
             .map(|usage| usage.name())
@@ -174,11 +179,11 @@ fn misplaced(description: &Description, given: &[(String, Value)], usage: Option
         problem("cosimo.use", message, None);
         return problems;
     }
-    let usage = usage.unwrap_or(description.usual());
+    let usage = usage.unwrap_or(description.default_use());
     for (name, _) in given {
         let wanted = match usage {
-            _ if CO_SIMULATION.contains(&name.as_str()) => Use::CoSimulation,
-            _ if MODEL_EXCHANGE.contains(&name.as_str()) => Use::ModelExchange,
+            _ if CO_SIMULATION.contains(&name.as_str()) => FmuUse::CoSimulation,
+            _ if MODEL_EXCHANGE.contains(&name.as_str()) => FmuUse::ModelExchange,
             _ => continue,
         };
         if wanted != usage {
@@ -192,9 +197,9 @@ fn misplaced(description: &Description, given: &[(String, Value)], usage: Option
     problems
 }
 
-type Wrong = (String, Option<String>);
+type ParameterProblem = (String, Option<String>);
 
-fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), Wrong> {
+fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), ParameterProblem> {
     match (name, value) {
         ("cosimo.substep", Value::Number(number))
             if number.fract() == 0.0 && (1.0..=1e6).contains(number) =>
@@ -208,7 +213,7 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             return Err((message, Some(hint.into())));
         }
         ("cosimo.use", other) => {
-            let known = [("co-simulation", Use::CoSimulation), ("model-exchange", Use::ModelExchange)];
+            let known = [("co-simulation", FmuUse::CoSimulation), ("model-exchange", FmuUse::ModelExchange)];
             parameters.usage = Some(word(name, other, &known)?);
         }
         ("cosimo.solver", other) => {
@@ -256,7 +261,7 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
     Ok(())
 }
 
-fn word<T: Copy>(name: &str, value: &Value, known: &[(&str, T)]) -> Result<T, Wrong> {
+fn word<T: Copy>(name: &str, value: &Value, known: &[(&str, T)]) -> Result<T, ParameterProblem> {
     let found = known.iter().find(|(word, _)| *value == Value::Text((*word).into()));
     found.map(|(_, meaning)| *meaning).ok_or_else(|| {
         let words: Vec<String> = known.iter().map(|(word, _)| format!("\"{word}\"")).collect();
@@ -274,7 +279,7 @@ fn settable(variable: &Variable) -> bool {
     match variable.causality {
         Causality::Parameter => true,
         // A text that nobody sends.
-        Causality::Input => variable.kind == Kind::String,
+        Causality::Input => variable.kind == VariableType::String,
         Causality::Local | Causality::Output => {
             matches!(variable.initial, Some(Initial::Exact | Initial::Approx))
         }
@@ -282,7 +287,7 @@ fn settable(variable: &Variable) -> bool {
     }
 }
 
-fn setting(description: &Description, name: &str, value: &Value) -> Result<Setting, Wrong> {
+fn setting(description: &Description, name: &str, value: &Value) -> Result<StartValue, ParameterProblem> {
     let model = &description.model_name;
     let Some(variable) = description.find(name) else {
         let known = description.variables.iter().filter(|variable| settable(variable));
@@ -313,7 +318,7 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Setti
         }
         one => std::slice::from_ref(one),
     };
-    let values = if variable.kind == Kind::String {
+    let values = if variable.kind == VariableType::String {
         let texts = items.iter().map(|item| match item {
             Value::Text(text) => CString::new(text.as_str()).ok(),
             _ => None,
@@ -323,7 +328,7 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Setti
         items.iter().map(|item| number(variable, item)).collect::<Option<Vec<_>>>().map(Values::Numbers)
     };
     match values {
-        Some(values) => Ok(Setting { reference: variable.reference, kind: variable.kind, values }),
+        Some(values) => Ok(StartValue { reference: variable.reference, kind: variable.kind, values }),
         None => wrong(wanted(variable)),
     }
 }
@@ -334,14 +339,14 @@ const CLOSE: f64 = 1e-9;
 /// Parameters that an initialised instance does not have as they were set, in words. What cannot be read is not judged.
 pub(crate) fn lost<I: Instance + ?Sized>(
     description: &Description,
-    settings: &[Setting],
+    settings: &[StartValue],
     instance: &mut I,
 ) -> Vec<String> {
     let (mut lost, life) = (Vec::new(), instance.life());
     for (place, setting) in settings.iter().enumerate() {
-        let Setting { reference, kind, values } = setting;
+        let StartValue { reference, kind, values } = setting;
         // Two names of one variable: the FMU has what was set last.
-        let same = |other: &Setting| other.reference == *reference && other.kind == *kind;
+        let same = |other: &StartValue| other.reference == *reference && other.kind == *kind;
         if settings[place + 1..].iter().any(same) {
             continue;
         }
@@ -383,17 +388,17 @@ pub(crate) fn lost<I: Instance + ?Sized>(
 }
 
 /// A number as a variable of this type can hold it.
-fn carried(kind: Kind, number: f64) -> f64 {
+fn carried(kind: VariableType, number: f64) -> f64 {
     match kind {
-        Kind::Float64 => number,
-        Kind::Float32 => f64::from(number as f32),
-        Kind::Boolean => f64::from(u8::from(number > 0.5)),
+        VariableType::Float64 => number,
+        VariableType::Float32 => f64::from(number as f32),
+        VariableType::Boolean => f64::from(u8::from(number > 0.5)),
         _ => number.round(),
     }
 }
 
 /// A value outside the limits that the unit declares. The unit may still take it; only it can know.
-fn beyond(description: &Description, name: &str, setting: &Setting) -> Option<String> {
+fn beyond(description: &Description, name: &str, setting: &StartValue) -> Option<String> {
     let limits = description.find(name)?.limits;
     let Values::Numbers(numbers) = &setting.values else { return None };
     let wrong = numbers.iter().find(|number| !limits.contains(**number))?;
@@ -402,30 +407,32 @@ fn beyond(description: &Description, name: &str, setting: &Setting) -> Option<St
 }
 
 /// The smallest and the largest value of a type of whole numbers.
-fn bounds(kind: Kind) -> Option<(f64, f64)> {
+fn bounds(kind: VariableType) -> Option<(f64, f64)> {
     Some(match kind {
-        Kind::Int8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
-        Kind::UInt8 => (0.0, f64::from(u8::MAX)),
-        Kind::Int16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
-        Kind::UInt16 => (0.0, f64::from(u16::MAX)),
-        Kind::Int32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
-        Kind::UInt32 => (0.0, f64::from(u32::MAX)),
+        VariableType::Int8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
+        VariableType::UInt8 => (0.0, f64::from(u8::MAX)),
+        VariableType::Int16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
+        VariableType::UInt16 => (0.0, f64::from(u16::MAX)),
+        VariableType::Int32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        VariableType::UInt32 => (0.0, f64::from(u32::MAX)),
         // As far as a double counts in ones.
-        Kind::Int64 => (-9_007_199_254_740_992.0, 9_007_199_254_740_992.0),
-        Kind::UInt64 => (0.0, 9_007_199_254_740_992.0),
+        VariableType::Int64 => (-9_007_199_254_740_992.0, 9_007_199_254_740_992.0),
+        VariableType::UInt64 => (0.0, 9_007_199_254_740_992.0),
         _ => return None,
     })
 }
 
 fn number(variable: &Variable, value: &Value) -> Option<f64> {
     match (variable.kind, value) {
-        (Kind::Float64 | Kind::Float32, Value::Number(number)) => number.is_finite().then_some(*number),
-        (Kind::Boolean, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
-        (Kind::Boolean, Value::Number(number)) => [0.0, 1.0].contains(number).then_some(*number),
-        (Kind::Enumeration, Value::Text(text)) => {
+        (VariableType::Float64 | VariableType::Float32, Value::Number(number)) => {
+            number.is_finite().then_some(*number)
+        }
+        (VariableType::Boolean, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
+        (VariableType::Boolean, Value::Number(number)) => [0.0, 1.0].contains(number).then_some(*number),
+        (VariableType::Enumeration, Value::Text(text)) => {
             variable.items.iter().find(|(name, _)| name == text).map(|(_, value)| *value as f64)
         }
-        (Kind::Enumeration, Value::Number(number)) => {
+        (VariableType::Enumeration, Value::Number(number)) => {
             let known =
                 variable.items.is_empty() || variable.items.iter().any(|(_, value)| *value as f64 == *number);
             (known && number.fract() == 0.0 && number.abs() < 2f64.powi(31)).then_some(*number)
@@ -440,10 +447,10 @@ fn number(variable: &Variable, value: &Value) -> Option<f64> {
 
 fn wanted(variable: &Variable) -> String {
     match variable.kind {
-        Kind::Float64 | Kind::Float32 => "a finite number".into(),
-        Kind::Boolean => "true or false".into(),
-        Kind::String => "a text".into(),
-        Kind::Enumeration if !variable.items.is_empty() => {
+        VariableType::Float64 | VariableType::Float32 => "a finite number".into(),
+        VariableType::Boolean => "true or false".into(),
+        VariableType::String => "a text".into(),
+        VariableType::Enumeration if !variable.items.is_empty() => {
             let names: Vec<String> = variable.items.iter().map(|(name, _)| format!("\"{name}\"")).collect();
             format!("one of {}", names.join(", "))
         }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::description::{Description, Fmi, Offer, Use};
+use crate::description::{Description, Fmi, FmuUse, InterfaceInfo};
 use crate::elf::{self, Elf};
-use crate::problem::Problem;
+use crate::problem::FileProblem;
 use crate::python;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,19 +73,21 @@ pub fn present(folder: &Path) -> Vec<String> {
 }
 
 /// The library for this machine; one identifier per use.
-pub fn binary(folder: &Path, description: &Description, usage: Use) -> Result<PathBuf, Problem> {
+pub fn binary(folder: &Path, description: &Description, usage: FmuUse) -> Result<PathBuf, FileProblem> {
     let Some(here) = Platform::here() else {
-        return Err(Problem::new(format!(
+        return Err(FileProblem::new(format!(
             "FMI names no platform for {} on {}",
             std::env::consts::ARCH,
             std::env::consts::OS
         )));
     };
-    let Some(Offer { identifier, .. }) = description.offer(usage) else {
-        return Err(Problem::new(format!("the unit is not made for {}", usage.name())));
+    let Some(InterfaceInfo { identifier, .. }) = description.offer(usage) else {
+        return Err(FileProblem::new(format!("the unit is not made for {}", usage.name())));
     };
     if identifier.is_empty() || identifier.contains(['/', '\\', '\0']) {
-        return Err(Problem::new(format!("the model identifier `{identifier}` is not the name of a file")));
+        return Err(FileProblem::new(format!(
+            "the model identifier `{identifier}` is not the name of a file"
+        )));
     }
     let wanted = here.folder(description.fmi);
     // Some tools use the names of the other version.
@@ -97,7 +99,7 @@ pub fn binary(folder: &Path, description: &Description, usage: Use) -> Result<Pa
     }
     let there = present(folder);
     if there.iter().any(|name| name == wanted) {
-        return Err(Problem::new(format!(
+        return Err(FileProblem::new(format!(
             "there is no {identifier}.{} in binaries/{wanted}, where `modelIdentifier` says it is",
             here.ending
         ))
@@ -111,8 +113,10 @@ pub fn binary(folder: &Path, description: &Description, usage: Use) -> Result<Pa
         let list: Vec<String> = there.iter().map(|name| known_as(name)).collect();
         (format!("it has {}", list.join(", ")), "export it for this platform, or run Cosimo on one of these")
     };
-    Err(Problem::new(format!("the unit has no binary for this machine: wanted binaries/{wanted}, {found}"))
-        .hint(hint))
+    Err(FileProblem::new(format!(
+        "the unit has no binary for this machine: wanted binaries/{wanted}, {found}"
+    ))
+    .hint(hint))
 }
 
 /// A folder's name, with its meaning where the name hides it.
@@ -124,21 +128,21 @@ fn known_as(name: &str) -> String {
 }
 
 /// What must be right before a library is given to the loader. What the file tells of itself, where that can be read.
-pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, Problem> {
+pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, FileProblem> {
     if std::env::consts::OS != "linux" {
         return Ok(None);
     }
     let bytes = std::fs::read(path)
-        .map_err(|error| Problem::new(format!("{} cannot be read: {error}", path.display())))?;
+        .map_err(|error| FileProblem::new(format!("{} cannot be read: {error}", path.display())))?;
     let name = file_name(path);
     let Some(elf) = elf::read(&bytes) else {
         let found = if bytes.starts_with(b"MZ") { "it is one for Windows" } else { "it is not an ELF file" };
-        return Err(Problem::new(format!("{name} is not a shared library for Linux ({found})"))
+        return Err(FileProblem::new(format!("{name} is not a shared library for Linux ({found})"))
             .hint("the unit was packed wrongly; export it again"));
     };
     let (wanted, _) = elf::machine(std::env::consts::ARCH).unwrap_or((elf.machine, elf.bits));
     if elf.machine != wanted || elf.bits != usize::BITS {
-        return Err(Problem::new(format!(
+        return Err(FileProblem::new(format!(
             "{name} is made for {}, {} bits; this is {}, {} bits",
             elf::machine_name(elf.machine),
             elf.bits,
@@ -150,14 +154,14 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, Problem> {
     let length = bytes.len() as u64;
     if elf.length.is_none_or(|needed| needed > length) {
         let wanted = elf.length.map_or("more".into(), |needed| format!("at least {needed}"));
-        return Err(Problem::new(format!("{name} is cut off: wanted {wanted} bytes, found {length}"))
+        return Err(FileProblem::new(format!("{name} is cut off: wanted {wanted} bytes, found {length}"))
             .hint("the unit was packed wrongly or damaged on its way here; export or fetch it again"));
     }
     Ok(Some(elf))
 }
 
 /// Libraries that it needs and that are nowhere.
-pub(crate) fn missing_needs(path: &Path) -> Option<Problem> {
+pub(crate) fn missing_needs(path: &Path) -> Option<FileProblem> {
     let missing = needs(path).missing;
     if missing.is_empty() {
         return None;
@@ -165,15 +169,17 @@ pub(crate) fn missing_needs(path: &Path) -> Option<Problem> {
     let name = file_name(path);
     let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     Some(
-        Problem::new(format!("{name} cannot be loaded: it needs {list}, which this machine does not have"))
-            .hint("install it, or name its folder in LD_LIBRARY_PATH"),
+        FileProblem::new(format!(
+            "{name} cannot be loaded: it needs {list}, which this machine does not have"
+        ))
+        .hint("install it, or name its folder in LD_LIBRARY_PATH"),
     )
 }
 
 /// Why the loader refused, in words: its own, and what the file itself tells.
-pub(crate) fn explain_refusal(path: &Path, said: &str) -> Problem {
+pub(crate) fn explain_refusal(path: &Path, said: &str) -> FileProblem {
     missing_needs(path).unwrap_or_else(|| {
-        let problem = Problem::new(format!("{} cannot be loaded: {said}", file_name(path)));
+        let problem = FileProblem::new(format!("{} cannot be loaded: {said}", file_name(path)));
         if said.contains("_Py") || said.contains("undefined symbol: Py") {
             problem.hint("the unit was made for another Python: name that one's library in COSIMO_LIBPYTHON")
         } else if said.contains("undefined symbol") {

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use cosimo_core::{ByteContent, BytePort, Interface, Port, SimulatorError, ValueType};
 
-use crate::description::{Causality, Description, Interval, Kind, Variability, Variable};
-use crate::instance::{Fed, Instance};
+use crate::description::{Causality, Description, Interval, Variability, Variable, VariableType};
+use crate::instance::{Instance, IntermediateInput};
 
 /// Ports of one type, set or read by one call.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Group {
-    pub(crate) kind: Kind,
+pub(crate) struct PortGroup {
+    pub(crate) kind: VariableType,
     /// Inputs that change only at events.
     pub(crate) discrete: bool,
     /// Clocks with which alone its values are there.
@@ -24,19 +24,20 @@ pub(crate) struct Group {
     pub(crate) values: Vec<f64>,
 }
 
-impl Group {
+impl PortGroup {
     /// Adds a variable with its ports to the group that it fits into, or to a new one.
     pub(crate) fn add(
-        groups: &mut Vec<Group>,
-        (kind, discrete, clocks): (Kind, bool, &[u32]),
+        groups: &mut Vec<PortGroup>,
+        (kind, discrete, clocks): (VariableType, bool, &[u32]),
         reference: u32,
         ports: Range<usize>,
     ) {
-        let fits = |group: &Group| (group.kind, group.discrete) == (kind, discrete) && group.clocks == clocks;
+        let fits =
+            |group: &PortGroup| (group.kind, group.discrete) == (kind, discrete) && group.clocks == clocks;
         let place = groups.iter().position(fits).unwrap_or_else(|| {
             let clocks = clocks.to_vec();
             let (references, sizes, ports, values) = Default::default();
-            groups.push(Group { kind, discrete, clocks, references, sizes, ports, values });
+            groups.push(PortGroup { kind, discrete, clocks, references, sizes, ports, values });
             groups.len() - 1
         });
         let group = &mut groups[place];
@@ -83,13 +84,13 @@ impl Group {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Ports {
     pub(crate) interface: Interface,
-    pub(crate) inputs: Vec<Group>,
-    pub(crate) outputs: Vec<Group>,
+    pub(crate) inputs: Vec<PortGroup>,
+    pub(crate) outputs: Vec<PortGroup>,
     /// Inputs that may be set inside a step.
-    pub(crate) fed: Vec<Fed>,
+    pub(crate) fed: Vec<IntermediateInput>,
     /// Type and value reference of every port for texts or bytes.
-    pub(crate) parcels_in: Vec<(Kind, u32)>,
-    pub(crate) parcels_out: Vec<(Kind, u32)>,
+    pub(crate) byte_inputs: Vec<(VariableType, u32)>,
+    pub(crate) byte_outputs: Vec<(VariableType, u32)>,
     /// Value references of clocks that others are to give, or hear, with their ports.
     pub(crate) clocks_in: Vec<(u32, usize)>,
     pub(crate) clocks_out: Vec<(u32, usize)>,
@@ -99,16 +100,16 @@ pub(crate) struct Ports {
 
 /// Whether it is a port for a text or bytes.
 pub(crate) fn carries_parcels(variable: &Variable) -> bool {
-    matches!(variable.kind, Kind::String | Kind::Binary)
+    matches!(variable.kind, VariableType::String | VariableType::Binary)
         && matches!(variable.causality, Causality::Input | Causality::Output)
         && variable.dimensions.is_empty()
 }
 
-fn carries(kind: Kind) -> ValueType {
+fn carries(kind: VariableType) -> ValueType {
     match kind {
-        Kind::Float64 | Kind::Float32 => ValueType::Real,
-        Kind::Boolean => ValueType::Boolean,
-        Kind::Enumeration => ValueType::Enumeration,
+        VariableType::Float64 | VariableType::Float32 => ValueType::Real,
+        VariableType::Boolean => ValueType::Boolean,
+        VariableType::Enumeration => ValueType::Enumeration,
         _ => ValueType::Integer,
     }
 }
@@ -141,16 +142,17 @@ impl Ports {
     /// Ports for texts and bytes, as far as they are no arrays.
     pub(crate) fn add_parcels(&mut self, description: &Description) {
         for variable in description.variables.iter().filter(|variable| carries_parcels(variable)) {
-            let content = if variable.kind == Kind::Binary { ByteContent::Bytes } else { ByteContent::Text };
+            let content =
+                if variable.kind == VariableType::Binary { ByteContent::Bytes } else { ByteContent::Text };
             let (name, about) = (variable.name.clone(), variable.description.clone());
             let port = BytePort { name, content, description: about };
             let end = (variable.kind, variable.reference);
             if variable.causality == Causality::Input {
                 self.interface.byte_inputs.push(port);
-                self.parcels_in.push(end);
+                self.byte_inputs.push(end);
             } else {
                 self.interface.byte_outputs.push(port);
-                self.parcels_out.push(end);
+                self.byte_outputs.push(end);
             }
         }
     }
@@ -169,7 +171,7 @@ impl Ports {
             };
             let rings = variable.causality == Causality::Output
                 || variable.clock.is_some_and(|clock| clock.interval == Interval::Triggered);
-            if variable.kind == Kind::Clock && clocks && rings && variable.dimensions.is_empty() {
+            if variable.kind == VariableType::Clock && clocks && rings && variable.dimensions.is_empty() {
                 let port = Port {
                     value_type: ValueType::Boolean,
                     discrete: true,
@@ -202,16 +204,20 @@ impl Ports {
             let scalar = variable.dimensions.is_empty();
             if variable.causality == Causality::Input
                 && variable.intermediate_update
-                && variable.kind == Kind::Float64
+                && variable.kind == VariableType::Float64
                 && scalar
             {
-                ports.fed.push(Fed { reference: variable.reference, port: first, stretched: None });
+                ports.fed.push(IntermediateInput {
+                    reference: variable.reference,
+                    port: first,
+                    stretched: None,
+                });
             }
             places.insert(index, range.clone());
             let discrete = variable.causality == Causality::Input
                 && (variable.variability != Variability::Continuous || !variable.kind.is_float());
             let clocked: &[u32] = if clocks { &variable.clocks } else { &[] };
-            Group::add(groups, (variable.kind, discrete, clocked), variable.reference, range);
+            PortGroup::add(groups, (variable.kind, discrete, clocked), variable.reference, range);
         }
         if !ignore_structure {
             ports.depend(description, &input_ports, &output_ports);

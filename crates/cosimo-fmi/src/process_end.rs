@@ -190,7 +190,7 @@ mod unix {
         }
         INTERRUPTED.store(true, Ordering::SeqCst);
         if let Some(call) = site::present(true) {
-            let mut line = Line::default();
+            let mut line = StackLine::default();
             line.put(b"\nwaiting for ");
             line.put_call(&call);
             line.put(b" to return; the same signal once more ends the run without it\n");
@@ -204,7 +204,7 @@ mod unix {
         }
         let place = CRASHES.iter().position(|(known, _)| *known == signal);
         if is_ours() && !CRASHED.swap(true, Ordering::SeqCst) {
-            let mut line = Line::default();
+            let mut line = StackLine::default();
             let name = place.map_or("a signal", |place| CRASHES[place].1);
             match site::present(false) {
                 Some(call) => {
@@ -242,7 +242,7 @@ mod unix {
         if LEAVING.load(Ordering::SeqCst) || !library::is_foreign() || !is_ours() {
             return;
         }
-        let mut line = Line::default();
+        let mut line = StackLine::default();
         line.put(b"\nerror: ");
         match site::present(true) {
             Some(call) => line.put_call(&call),
@@ -256,18 +256,18 @@ mod unix {
     }
 
     /// A line that needs no memory of the heap.
-    struct Line {
+    struct StackLine {
         bytes: [u8; 400],
         length: usize,
     }
 
-    impl Default for Line {
-        fn default() -> Line {
-            Line { bytes: [0; 400], length: 0 }
+    impl Default for StackLine {
+        fn default() -> StackLine {
+            StackLine { bytes: [0; 400], length: 0 }
         }
     }
 
-    impl Line {
+    impl StackLine {
         fn put(&mut self, bytes: &[u8]) {
             for (cell, byte) in self.bytes[self.length..].iter_mut().zip(bytes) {
                 // Names come from files: nothing of theirs may steer a terminal.
@@ -371,7 +371,7 @@ mod unix {
                 (1e13, "more than 1e12"),
                 (7.0, "7"),
             ] {
-                let mut line = Line::default();
+                let mut line = StackLine::default();
                 line.put_number(number);
                 assert_eq!(std::str::from_utf8(&line.bytes[..line.length]), Ok(wanted), "{number}");
             }
@@ -379,7 +379,7 @@ mod unix {
 
         #[test]
         fn a_line_is_cut_and_steers_no_terminal() {
-            let mut line = Line::default();
+            let mut line = StackLine::default();
             line.put(b"\x1b[31m");
             line.put(&[b'x'; 1000]);
             assert_eq!((line.length, &line.bytes[..4]), (400, b"?[31".as_slice()));

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::elf::Elf;
 use crate::platform;
-use crate::problem::Problem;
+use crate::problem::FileProblem;
 
 /// A Python that can be loaded.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +59,7 @@ fn version(name: &str) -> Option<&str> {
 }
 
 /// The Python for a unit; `None` if it needs none.
-pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, Problem> {
+pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, FileProblem> {
     if !is_python(elf) {
         return Ok(None);
     }
@@ -76,7 +76,7 @@ pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, Problem> {
     match (named.and_then(version), version(&name)) {
         (Some(wanted), Some(present)) if wanted != present => {
             let path = found.library.display();
-            Err(Problem::new(format!("the unit runs in Python {wanted}, found Python {present}: {path}"))
+            Err(FileProblem::new(format!("the unit runs in Python {wanted}, found Python {present}: {path}"))
                 .hint(remedy(wanted)))
         }
         _ => Ok(Some(found)),
@@ -87,10 +87,10 @@ fn remedy(version: &str) -> String {
     format!("install libpython{version}, or set {CHOICE}=/path/to/libpython{version}.so.1.0")
 }
 
-fn chosen_library(library: PathBuf) -> Result<Python, Problem> {
+fn chosen_library(library: PathBuf) -> Result<Python, FileProblem> {
     let shown = library.display();
     if !library.is_file() {
-        return Err(Problem::new(format!(
+        return Err(FileProblem::new(format!(
             "the unit runs in Python, and {CHOICE} names {shown}, which is no file"
         ))
         .hint(
@@ -107,7 +107,7 @@ fn chosen_library(library: PathBuf) -> Result<Python, Problem> {
 }
 
 /// The Python on the path. It is slow to answer, and its answer does not change.
-fn ask_once(wanted: Option<&str>) -> Result<Python, Problem> {
+fn ask_once(wanted: Option<&str>) -> Result<Python, FileProblem> {
     static ANSWER: Mutex<Option<Python>> = Mutex::new(None);
     let mut answer = ANSWER.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(python) = &*answer {
@@ -117,9 +117,9 @@ fn ask_once(wanted: Option<&str>) -> Result<Python, Problem> {
 }
 
 /// Asks a Python for its own library.
-fn ask(program: &str, wanted: Option<&str>) -> Result<Python, Problem> {
+fn ask(program: &str, wanted: Option<&str>) -> Result<Python, FileProblem> {
     let unknown = |reason: String| {
-        Problem::new(format!("the unit runs in Python, which cannot be loaded: {reason}"))
+        FileProblem::new(format!("the unit runs in Python, which cannot be loaded: {reason}"))
             .hint(remedy(wanted.unwrap_or("3.11")))
     };
     let output = std::process::Command::new(program)
@@ -136,7 +136,7 @@ fn ask(program: &str, wanted: Option<&str>) -> Result<Python, Problem> {
     match candidates.iter().map(PathBuf::from).find(|candidate| candidate.is_file()) {
         Some(library) => Ok(Python { library, program: Some(path.into()) }),
         None => {
-            let problem = Problem::new(format!(
+            let problem = FileProblem::new(format!(
                 "the unit runs in Python, and {path} (Python {version}) has no shared library; looked for {}",
                 candidates.join(", ")
             ));
@@ -146,7 +146,7 @@ fn ask(program: &str, wanted: Option<&str>) -> Result<Python, Problem> {
 }
 
 /// Before a unit's library is loaded: starts Python if the unit needs it. `library` lies in the unit's folder.
-pub(crate) fn provide(elf: &Elf, library: &Path) -> Result<(), Problem> {
+pub(crate) fn provide(elf: &Elf, library: &Path) -> Result<(), FileProblem> {
     let Some(python) = find(elf)? else { return Ok(()) };
     start(&python, needed(elf))?;
     // unit/binaries/platform/library.so
@@ -155,7 +155,7 @@ pub(crate) fn provide(elf: &Elf, library: &Path) -> Result<(), Problem> {
 
 /// Python keeps one module per name. Of two units with different modules of one name, the second would silently run
 /// the first one's code.
-fn claim_module(unit: &Path) -> Result<(), Problem> {
+fn claim_module(unit: &Path) -> Result<(), FileProblem> {
     static CLAIMED: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
     let resources = unit.join("resources");
     // Where pythonfmu says which module the unit is; others do as they like.
@@ -164,7 +164,7 @@ fn claim_module(unit: &Path) -> Result<(), Problem> {
     let Ok(code) = std::fs::read(resources.join(format!("{name}.py"))) else { return Ok(()) };
     let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
     if claimed.get(name).is_some_and(|earlier| *earlier != code) {
-        return Err(Problem::new(format!(
+        return Err(FileProblem::new(format!(
             "the unit's Python module is called `{name}`, and so is a different module of another unit; \
              one Python can hold only one of them"
         ))
@@ -175,7 +175,7 @@ fn claim_module(unit: &Path) -> Result<(), Problem> {
 }
 
 #[cfg(unix)]
-fn start(python: &Python, needed: Option<&str>) -> Result<(), Problem> {
+fn start(python: &Python, needed: Option<&str>) -> Result<(), FileProblem> {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
     static STARTED: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -185,7 +185,7 @@ fn start(python: &Python, needed: Option<&str>) -> Result<(), Problem> {
         return same_version(earlier, path);
     }
     let failed = |error: libloading::Error| {
-        Problem::new(format!("the unit runs in Python, and {} cannot be loaded: {error}", path.display()))
+        FileProblem::new(format!("the unit runs in Python, and {} cannot be loaded: {error}", path.display()))
             .hint(format!("name another Python in {CHOICE}"))
     };
     // Global, because a unit and the modules of Python look for its functions without saying where.
@@ -206,11 +206,11 @@ fn start(python: &Python, needed: Option<&str>) -> Result<(), Problem> {
 
 /// One process holds one Python: the functions of a second one would be taken for those of the first.
 #[cfg(unix)]
-fn same_version(earlier: &Path, wanted: &Path) -> Result<(), Problem> {
+fn same_version(earlier: &Path, wanted: &Path) -> Result<(), FileProblem> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (present, other) = (name(earlier), name(wanted));
     match (version(&present), version(&other)) {
-        (Some(present), Some(other)) if present != other => Err(Problem::new(format!(
+        (Some(present), Some(other)) if present != other => Err(FileProblem::new(format!(
             "the unit runs in Python {other}, and another unit in Python {present}; one process can hold only one"
         ))
         .hint("build both units for one Python")),
@@ -259,7 +259,7 @@ for stream in (sys.stdout, sys.stderr):
 }
 
 #[cfg(not(unix))]
-fn start(_python: &Python, _needed: Option<&str>) -> Result<(), Problem> {
+fn start(_python: &Python, _needed: Option<&str>) -> Result<(), FileProblem> {
     Ok(())
 }
 

@@ -7,30 +7,30 @@ use cosimo_core::unit::BASE_UNITS;
 use roxmltree::Node;
 
 use crate::description::UnitDefinition;
-use crate::xml::{Reader, child, children_of};
+use crate::xml::{XmlReader, child, children_of};
 
-pub(crate) fn definitions(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Vec<UnitDefinition> {
+pub(crate) fn definitions(reader: &mut XmlReader<'_>, root: Node<'_, '_>) -> Vec<UnitDefinition> {
     let mut found = Vec::new();
     for node in children_of(root, "UnitDefinitions").filter(|node| node.tag_name().name() == "Unit") {
         let Some(name) = reader.text(node, "name") else { continue };
         let unit = match child(node, "BaseUnit") {
             None => Unit::parse(name).ok(),
             Some(base) => {
-                let before = reader.remarks.len();
-                let exponent = |reader: &mut Reader<'_>, key: &str| {
+                let before = reader.warnings.len();
+                let exponent = |reader: &mut XmlReader<'_>, key: &str| {
                     reader.parse::<i8>(base, key, "a whole number").unwrap_or(0)
                 };
                 let dimension = BASE_UNITS.map(|key| exponent(reader, key));
                 let factor = reader.number(base, "factor").unwrap_or(1.0);
                 let offset = reader.number(base, "offset").unwrap_or(0.0);
                 if !(factor.is_finite() && factor > 0.0) {
-                    reader.remark(base, format!("unit `{name}` has the factor {factor} and is not used"));
+                    reader.warning(base, format!("unit `{name}` has the factor {factor} and is not used"));
                 }
                 if !offset.is_finite() {
-                    reader.remark(base, format!("unit `{name}` has the offset {offset} and is not used"));
+                    reader.warning(base, format!("unit `{name}` has the offset {offset} and is not used"));
                 }
                 // A unit with a wrong part is worse than none.
-                let understood = reader.remarks.len() == before;
+                let understood = reader.warnings.len() == before;
                 understood.then(|| Unit { text: name.to_owned(), dimension, factor, offset })
             }
         };

@@ -5,24 +5,24 @@ use roxmltree::Node;
 
 use crate::declared_types::DeclaredTypes;
 use crate::description::{
-    CAUSALITIES, Capabilities, Causality, Description, Experiment, Fmi, INITIALS, Kind, Offer, VARIABILITIES,
-    Variability, Variable,
+    CAUSALITIES, Capabilities, Causality, DefaultExperiment, Description, Fmi, INITIALS, InterfaceInfo,
+    VARIABILITIES, Variability, Variable, VariableType,
 };
 use crate::quantity::Units;
-use crate::xml::{Reader, child, children_of};
+use crate::xml::{XmlReader, child, children_of};
 
 /// Types of FMI 1.0 and 2.0.
-const KINDS: &[(&str, Kind)] = &[
-    ("Real", Kind::Float64),
-    ("Integer", Kind::Int32),
-    ("Boolean", Kind::Boolean),
-    ("String", Kind::String),
-    ("Enumeration", Kind::Enumeration),
+const KINDS: &[(&str, VariableType)] = &[
+    ("Real", VariableType::Float64),
+    ("Integer", VariableType::Int32),
+    ("Boolean", VariableType::Boolean),
+    ("String", VariableType::String),
+    ("Enumeration", VariableType::Enumeration),
 ];
 
 /// A description with its head alone.
 pub(crate) fn head(
-    reader: &mut Reader<'_>,
+    reader: &mut XmlReader<'_>,
     root: Node<'_, '_>,
     (fmi, version): (Fmi, &str),
     token_name: &str,
@@ -48,22 +48,22 @@ pub(crate) fn head(
         outputs: Vec::new(),
         states: Vec::new(),
         terminals: Vec::new(),
-        remarks: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 
 /// What the unit compares before it starts. Some are made without and compare nothing.
-fn token(reader: &mut Reader<'_>, node: Node<'_, '_>, name: &str) -> String {
+fn token(reader: &mut XmlReader<'_>, node: Node<'_, '_>, name: &str) -> String {
     let found = node.attribute(name);
     if found.is_none() {
-        reader.remark(node, format!("there is no `{name}`; the unit is started with an empty one"));
+        reader.warning(node, format!("there is no `{name}`; the unit is started with an empty one"));
     }
     found.unwrap_or_default().to_owned()
 }
 
-fn experiment(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Experiment {
-    let Some(node) = child(root, "DefaultExperiment") else { return Experiment::default() };
-    Experiment {
+fn experiment(reader: &mut XmlReader<'_>, root: Node<'_, '_>) -> DefaultExperiment {
+    let Some(node) = child(root, "DefaultExperiment") else { return DefaultExperiment::default() };
+    DefaultExperiment {
         start: reader.number(node, "startTime"),
         stop: reader.number(node, "stopTime"),
         tolerance: reader.number(node, "tolerance"),
@@ -73,7 +73,7 @@ fn experiment(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Experiment {
 
 /// The elements for co-simulation and model exchange, since FMI 2.0.
 pub(crate) fn interfaces<'a, 'i>(
-    reader: &mut Reader<'_>,
+    reader: &mut XmlReader<'_>,
     root: Node<'a, 'i>,
 ) -> (Option<Node<'a, 'i>>, Option<Node<'a, 'i>>) {
     let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
@@ -93,7 +93,7 @@ pub(crate) fn interfaces<'a, 'i>(
 }
 
 /// Since FMI 2.0. What only co-simulation has is false for model exchange.
-pub(crate) fn offer(reader: &mut Reader<'_>, interface: Node<'_, '_>, fmi: Fmi) -> Offer {
+pub(crate) fn offer(reader: &mut XmlReader<'_>, interface: Node<'_, '_>, fmi: Fmi) -> InterfaceInfo {
     let identifier = reader.text(interface, "modelIdentifier").unwrap_or_default().to_owned();
     let three = fmi == Fmi::Three;
     let [get_set, serialize, directional] = if three {
@@ -120,23 +120,23 @@ pub(crate) fn offer(reader: &mut Reader<'_>, interface: Node<'_, '_>, fmi: Fmi) 
     } else {
         capabilities.input_derivative_order = input_derivative_order(reader, interface);
     }
-    Offer { identifier, capabilities }
+    InterfaceInfo { identifier, capabilities }
 }
 
-pub(crate) fn output_derivative_order(reader: &mut Reader<'_>, node: Node<'_, '_>) -> u32 {
+pub(crate) fn output_derivative_order(reader: &mut XmlReader<'_>, node: Node<'_, '_>) -> u32 {
     reader.parse(node, "maxOutputDerivativeOrder", "a whole number").unwrap_or(0)
 }
 
 /// FMI 1.0 and 2.0 have no order of input derivatives; a segment has three, and so have splines.
-pub(crate) fn input_derivative_order(reader: &mut Reader<'_>, node: Node<'_, '_>) -> u32 {
+pub(crate) fn input_derivative_order(reader: &mut XmlReader<'_>, node: Node<'_, '_>) -> u32 {
     if reader.flag(node, "canInterpolateInputs") { 3 } else { 0 }
 }
 
 /// States with their derivatives. A unit for co-simulation need not list them, and is not refused if it does so badly.
 pub(crate) fn listed(
-    reader: &mut Reader<'_>,
+    reader: &mut XmlReader<'_>,
     needed: bool,
-    states: impl FnOnce(&mut Reader<'_>) -> Vec<(usize, usize)>,
+    states: impl FnOnce(&mut XmlReader<'_>) -> Vec<(usize, usize)>,
 ) -> Vec<(usize, usize)> {
     let before = reader.problems.len();
     let found = states(reader);
@@ -149,7 +149,7 @@ pub(crate) fn listed(
 
 /// The elements of the variables, which FMI 2.0 and 3.0 require.
 pub(crate) fn model_variables<'a, 'i>(
-    reader: &mut Reader<'_>,
+    reader: &mut XmlReader<'_>,
     root: Node<'a, 'i>,
 ) -> impl Iterator<Item = Node<'a, 'i>> + use<'a, 'i> {
     if child(root, "ModelVariables").is_none() {
@@ -158,19 +158,19 @@ pub(crate) fn model_variables<'a, 'i>(
     children_of(root, "ModelVariables")
 }
 
-pub(crate) fn derivative_of_nothing(reader: &mut Reader<'_>, node: Node<'_, '_>, derivative: &Variable) {
+pub(crate) fn derivative_of_nothing(reader: &mut XmlReader<'_>, node: Node<'_, '_>, derivative: &Variable) {
     let name = &derivative.name;
     reader.problem(node, format!("`{name}` is listed as a derivative, but does not say of which state"));
 }
 
 /// Name and value reference of a variable.
-pub(crate) fn identity<'a>(reader: &mut Reader<'_>, node: Node<'a, '_>) -> Option<(&'a str, u32)> {
+pub(crate) fn identity<'a>(reader: &mut XmlReader<'_>, node: Node<'a, '_>) -> Option<(&'a str, u32)> {
     let (name, _) = (reader.text(node, "name"), reader.text(node, "valueReference")?);
     Some((name?, reader.needed(node, "valueReference", "a whole number below 2^32")?))
 }
 
 /// The element that has a variable's type, in FMI 1.0 and 2.0.
-pub fn typed<'a, 'i>(node: Node<'a, 'i>) -> Option<(Node<'a, 'i>, Kind)> {
+pub fn typed<'a, 'i>(node: Node<'a, 'i>) -> Option<(Node<'a, 'i>, VariableType)> {
     node.children().find_map(|child| {
         let kind = KINDS.iter().find(|(tag, _)| child.is_element() && child.tag_name().name() == *tag)?;
         Some((child, kind.1))
@@ -188,10 +188,10 @@ pub(crate) fn declared_types<'a, 'i>(root: Node<'a, 'i>) -> DeclaredTypes<'a, 'i
 /// A variable as far as all versions say it alike. `typed` is the element with its type, `declared` that of the type
 /// which it refers to.
 pub(crate) fn variable(
-    reader: &mut Reader<'_>,
+    reader: &mut XmlReader<'_>,
     node: Node<'_, '_>,
     (name, reference): (&str, u32),
-    kind: Kind,
+    kind: VariableType,
     (typed, declared): (Node<'_, '_>, Option<Node<'_, '_>>),
     units: &Units<'_>,
 ) -> Variable {
@@ -221,7 +221,7 @@ pub(crate) fn variable(
 }
 
 /// Causality, variability and initial, as FMI 2.0 and 3.0 have them.
-pub(crate) fn read_nature(reader: &mut Reader<'_>, node: Node<'_, '_>, variable: &mut Variable) {
+pub(crate) fn read_nature(reader: &mut XmlReader<'_>, node: Node<'_, '_>, variable: &mut Variable) {
     variable.causality = reader.choice(node, "causality", CAUSALITIES).unwrap_or(variable.causality);
     variable.variability = reader.choice(node, "variability", VARIABILITIES).unwrap_or(variable.variability);
     variable.initial = reader.choice(node, "initial", INITIALS);

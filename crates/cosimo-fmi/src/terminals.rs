@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::description::{Description, TERMINALS, Terminal};
-use crate::problem::Problem;
+use crate::problem::FileProblem;
 use crate::text::read_text;
-use crate::xml::{self, Reader, children_of};
+use crate::xml::{self, XmlReader, children_of};
 
 pub(crate) fn read(folder: &Path, description: &mut Description) {
     if !folder.join(TERMINALS).is_file() {
@@ -15,13 +15,13 @@ pub(crate) fn read(folder: &Path, description: &mut Description) {
     }
     let read = read_text(folder, TERMINALS).and_then(|(text, _)| parse(&text, description));
     if let Err(problem) = read {
-        description.remarks.push(problem);
+        description.warnings.push(problem);
     }
 }
 
-fn parse(text: &str, description: &mut Description) -> Result<(), Problem> {
+fn parse(text: &str, description: &mut Description) -> Result<(), FileProblem> {
     let document = xml::parse(text, TERMINALS)?;
-    let mut reader = Reader::new(text, TERMINALS);
+    let mut reader = XmlReader::new(text, TERMINALS);
     let known: BTreeSet<&str> = description.variables.iter().map(|variable| variable.name.as_str()).collect();
     let mut found = Vec::new();
     for node in children_of(document.root_element(), "Terminals") {
@@ -31,7 +31,7 @@ fn parse(text: &str, description: &mut Description) -> Result<(), Problem> {
         for member in node.children().filter(|child| child.tag_name().name() == "TerminalMemberVariable") {
             let Some(variable) = member.attribute("variableName") else { continue };
             if !known.contains(variable) {
-                reader.remark(
+                reader.warning(
                     member,
                     format!("terminal `{name}` speaks of `{variable}`, which does not exist"),
                 );
@@ -44,6 +44,6 @@ fn parse(text: &str, description: &mut Description) -> Result<(), Problem> {
         found.push(Terminal { name: name.to_owned(), kind, matching_rule, members });
     }
     description.terminals = found;
-    description.remarks.append(&mut reader.remarks);
+    description.warnings.append(&mut reader.warnings);
     Ok(())
 }

@@ -114,7 +114,7 @@ mod child {
 
     pub(super) fn run(task: &mut dyn FnMut() -> Vec<u8>) -> Option<Result<Vec<u8>, Crash>> {
         let (reader, writer) = std::io::pipe().ok()?;
-        let shared = Shared::new()?;
+        let shared = SharedMemory::new()?;
         // What waits to be written would be written twice.
         library::flush();
         // SAFETY: this process has one thread, so the child has all of it, and no lock is held by a thread that is gone.
@@ -132,10 +132,10 @@ mod child {
     }
 
     /// Memory that a child shares with its parent.
-    struct Shared(&'static BlackBox);
+    struct SharedMemory(&'static BlackBox);
 
-    impl Shared {
-        fn new() -> Option<Shared> {
+    impl SharedMemory {
+        fn new() -> Option<SharedMemory> {
             let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANON);
             // SAFETY: new pages, as large as wanted, at a place that the system chooses.
             let page = unsafe { libc::mmap(null_mut(), size_of::<BlackBox>(), access, kind, -1, 0) };
@@ -144,11 +144,11 @@ mod child {
             }
             // SAFETY: pages are aligned and zeroed, which is a valid value of every field, and they are never unmapped
             // while this is used.
-            Some(Shared(unsafe { &*page.cast::<BlackBox>() }))
+            Some(SharedMemory(unsafe { &*page.cast::<BlackBox>() }))
         }
     }
 
-    impl Drop for Shared {
+    impl Drop for SharedMemory {
         fn drop(&mut self) {
             let page = std::ptr::from_ref(self.0).cast_mut().cast();
             // SAFETY: mapped in `new` with this size; the parent has read it, the child leaves without coming here.

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 use cosimo_core::{Inputs, Interface, Segment, SimulatorError, Window};
 
-use crate::description::{Capabilities, Causality, Description, Kind, Variable};
-use crate::instance::{Fed, Instance};
+use crate::description::{Capabilities, Causality, Description, Variable, VariableType};
+use crate::instance::{Instance, IntermediateInput};
 use crate::ports::Ports;
 
 /// One effort.
@@ -48,7 +48,8 @@ pub(crate) struct Waves {
 impl Waves {
     /// What the unit declares, and its description without the inputs that are for waves: they are no ports.
     pub(crate) fn find(description: &Description, can: Capabilities) -> (Cow<'_, Description>, Waves) {
-        let scalar = |variable: &&Variable| variable.kind == Kind::Float64 && variable.dimensions.is_empty();
+        let scalar =
+            |variable: &&Variable| variable.kind == VariableType::Float64 && variable.dimensions.is_empty();
         // Of several variables with one name, the first.
         let inputs: BTreeMap<&str, &Variable> = (description.variables.iter().rev())
             .filter(|variable| variable.causality == Causality::Input)
@@ -128,7 +129,7 @@ impl Waves {
             let shown = wave.kappa.and_then(|_| outputs.iter().position(|port| port.name == said));
             stretches.extend(shown.map(|output| (wave.port, output)));
             let stretched = shown.and(wave.kappa).map(|kappa| (wave.port, kappa));
-            fed.push(Fed { reference: wave.points[0], port: self.segments.len(), stretched });
+            fed.push(IntermediateInput { reference: wave.points[0], port: self.segments.len(), stretched });
             self.segments.push(Segment::ZERO);
         }
     }
@@ -143,7 +144,7 @@ impl Waves {
     }
 
     /// Tells the unit what arrives in a window, and returns what its inputs are then.
-    pub(crate) fn tell<I: Instance>(
+    pub(crate) fn set_waves<I: Instance>(
         &mut self,
         instance: &mut I,
         window: &Window,
@@ -183,7 +184,7 @@ impl Waves {
                 // Where a line ends, nobody else says what the effort is.
                 segments[*port] = Segment::ZERO;
             }
-            instance.set(Kind::Float64, references, values)?;
+            instance.set(VariableType::Float64, references, values)?;
         }
         Ok(segments)
     }

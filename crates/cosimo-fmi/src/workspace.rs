@@ -14,14 +14,14 @@ use cosimo_pack::archive::MARKER;
 use cosimo_pack::store::{PRIVATE, lock};
 
 use crate::archive::Cache;
-use crate::problem::Problem;
+use crate::problem::FileProblem;
 
 const RESOURCES: &str = "resources";
 
 /// Copies that are in use.
-static MADE: Mutex<Vec<Private>> = Mutex::new(Vec::new());
+static MADE: Mutex<Vec<PrivateFolder>> = Mutex::new(Vec::new());
 
-struct Private {
+struct PrivateFolder {
     /// The process that made it: a child knows the copies of its parent, too.
     process: u32,
     /// The folder of the cache.
@@ -32,7 +32,7 @@ struct Private {
 }
 
 /// The folder that an FMU is told, for one that was unpacked to the cache. Without resources there is nothing to copy.
-pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, Problem> {
+pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, FileProblem> {
     let empty = fs::read_dir(unpacked.join(RESOURCES)).map_or(true, |mut entries| entries.next().is_none());
     if empty {
         return Ok(unpacked.to_owned());
@@ -43,7 +43,7 @@ pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, Problem> {
         return Ok(known.copy.clone());
     }
     let Some(cache) = unpacked.parent() else { return Ok(unpacked.to_owned()) };
-    Cache::at(&crate::unit::UNIT, cache).sweep();
+    Cache::at(&crate::fmu::UNIT, cache).sweep();
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = cache.join(format!(".draft-{process}-run-{number}"));
@@ -55,10 +55,10 @@ pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, Problem> {
     });
     let locked = locked.map_err(|error| {
         let _ = fs::remove_dir_all(&draft);
-        Problem::new(format!("its resources cannot be copied to {}: {error}", cache.display()))
+        FileProblem::new(format!("its resources cannot be copied to {}: {error}", cache.display()))
             .hint("every run has a copy of its own, which needs room in the cache")
     })?;
-    made.push(Private { process, from: unpacked.to_owned(), copy: copy.clone(), _lock: locked });
+    made.push(PrivateFolder { process, from: unpacked.to_owned(), copy: copy.clone(), _lock: locked });
     Ok(copy)
 }
 

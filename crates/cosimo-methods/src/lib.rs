@@ -74,6 +74,6 @@ pub fn register(registry: &mut Registry) {
     registry.corrections.extend(CORRECTIONS);
     registry.jacobians.extend(JACOBIANS);
     registry.estimates.extend(ESTIMATES);
-    registry.laws.extend(LAWS);
+    registry.controllers.extend(LAWS);
     registry.steadiness.extend(STEADINESS);
 }

@@ -5,7 +5,7 @@
 
 use cosimo_core::registry::Range;
 use cosimo_core::{Interface, Port, Spec};
-use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
+use cosimo_native::{Event, Hybrid, ModelPoint, OutputKind, Quantity, Tangent, Unknown};
 
 use crate::parameters::{initial, not_negative, parameters, positive};
 use crate::{HybridEntry, interface, output};
@@ -81,21 +81,21 @@ impl Hybrid for BouncingBall {
         vec![output("height", "m", "height over the ground"), output("velocity", "m/s", "velocity upwards")]
     }
 
-    fn kinds(&self) -> Vec<Kind> {
-        vec![Kind::Real, Kind::Real, Kind::Integer, Kind::Enumeration(PHASES)]
+    fn kinds(&self) -> Vec<OutputKind> {
+        vec![OutputKind::Real, OutputKind::Real, OutputKind::Integer, OutputKind::Enumeration(PHASES)]
     }
 
     fn initial(&self) -> (Vec<f64>, Vec<f64>) {
         (vec![self.height, self.velocity], vec![0.0; 2])
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         let flying = 1.0 - at.m[RESTING];
         dx[0] = flying * at.x[1];
         dx[1] = -flying * self.gravity;
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y[..2].copy_from_slice(at.x);
         y[2] = at.m[COUNT];
         y[3] = 1.0 + at.m[RESTING];
@@ -105,7 +105,7 @@ impl Hybrid for BouncingBall {
         1
     }
 
-    fn indicators(&self, at: &Point<'_>, z: &mut [f64]) {
+    fn indicators(&self, at: &ModelPoint<'_>, z: &mut [f64]) {
         z[0] = if at.m[RESTING] == 0.0 { at.x[0] } else { 1.0 };
     }
 
@@ -127,16 +127,18 @@ impl Hybrid for BouncingBall {
         true
     }
 
-    fn tangent(&self, at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         dx[0] = (1.0 - at.m[RESTING]) * along.x[1];
         dx[1] = 0.0;
         y.copy_from_slice(&[along.x[0], along.x[1], 0.0, 0.0]);
     }
 
-    fn depends(&self, value: Unknown, on: Known) -> bool {
+    fn depends(&self, value: Unknown, on: Quantity) -> bool {
         match (value, on) {
-            (Unknown::Derivative(0), Known::State(1)) | (Unknown::Indicator(0), Known::State(0)) => true,
-            (Unknown::Output(output), Known::State(state)) => output == state,
+            (Unknown::Derivative(0), Quantity::State(1)) | (Unknown::Indicator(0), Quantity::State(0)) => {
+                true
+            }
+            (Unknown::Output(output), Quantity::State(state)) => output == state,
             _ => false,
         }
     }

@@ -4,7 +4,7 @@
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::Linear;
-use cosimo_native::linear::undivided;
+use cosimo_native::linear::monolithic;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
 use crate::parameters::{finite, initial, numbers};
@@ -47,7 +47,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     solve: |options, instants| {
         let a = numbers(options, ["lambda", "c", "d", "mu"]);
         let start = numbers(options, ["x10", "x20"]);
-        undivided(&a, &start, instants, <[f64]>::to_vec)
+        monolithic(&a, &start, instants, <[f64]>::to_vec)
     },
     history: true,
 };

@@ -22,7 +22,7 @@ const ERROR: [f64; 7] =
 
 /// A point of the solution with its derivative, which the next step takes over as its first stage.
 #[derive(Debug, Clone, Copy)]
-struct Point<const N: usize> {
+struct SolutionPoint<const N: usize> {
     x: [f64; N],
     dx: [f64; N],
 }
@@ -37,7 +37,7 @@ pub fn sweep<const N: usize>(
     instants: &[f64],
 ) -> Vec<[f64; N]> {
     let mut step = grid;
-    let mut before = Point { x: start, dx: f(&start) };
+    let mut before = SolutionPoint { x: start, dx: f(&start) };
     let mut after = across(&f, before, grid, least, &mut step);
     let mut interval = 0;
     let mut at = |t: &f64| {
@@ -53,7 +53,12 @@ pub fn sweep<const N: usize>(
 }
 
 /// Cubic Hermite at `s` from 0 to 1.
-fn between<const N: usize>(before: &Point<N>, after: &Point<N>, grid: f64, s: f64) -> [f64; N] {
+fn between<const N: usize>(
+    before: &SolutionPoint<N>,
+    after: &SolutionPoint<N>,
+    grid: f64,
+    s: f64,
+) -> [f64; N] {
     let r = 1.0 - s;
     std::array::from_fn(|i| {
         let bend = r * before.dx[i] - s * after.dx[i];
@@ -66,11 +71,11 @@ fn between<const N: usize>(before: &Point<N>, after: &Point<N>, grid: f64, s: f6
 /// `least` is taken whatever its error: at a kink the estimate never gets better.
 fn across<const N: usize>(
     f: impl Fn(&[f64; N]) -> [f64; N],
-    mut point: Point<N>,
+    mut point: SolutionPoint<N>,
     span: f64,
     least: f64,
     step: &mut f64,
-) -> Point<N> {
+) -> SolutionPoint<N> {
     let mut left = span;
     loop {
         let h = step.min(left);
@@ -91,7 +96,11 @@ fn across<const N: usize>(
     }
 }
 
-fn attempt<const N: usize>(f: &impl Fn(&[f64; N]) -> [f64; N], point: &Point<N>, h: f64) -> (Point<N>, f64) {
+fn attempt<const N: usize>(
+    f: &impl Fn(&[f64; N]) -> [f64; N],
+    point: &SolutionPoint<N>,
+    h: f64,
+) -> (SolutionPoint<N>, f64) {
     let mut k = [[0.0; N]; 7];
     k[0] = point.dx;
     let mut x = point.x;
@@ -108,7 +117,7 @@ fn attempt<const N: usize>(f: &impl Fn(&[f64; N]) -> [f64; N], point: &Point<N>,
         let scaled = error.abs() / (ABSOLUTE + RELATIVE * point.x[i].abs().max(x[i].abs()));
         worst = if scaled.is_nan() { f64::NAN } else { worst.max(scaled) };
     }
-    (Point { x, dx: k[6] }, worst)
+    (SolutionPoint { x, dx: k[6] }, worst)
 }
 
 #[cfg(test)]
@@ -118,7 +127,7 @@ mod tests {
     #[test]
     fn a_harmonic_keeps_its_tolerance() {
         let f = |x: &[f64; 2]| [x[1], -x[0]];
-        let (mut point, mut step) = (Point { x: [1.0, 0.0], dx: [0.0, -1.0] }, 0.1);
+        let (mut point, mut step) = (SolutionPoint { x: [1.0, 0.0], dx: [0.0, -1.0] }, 0.1);
         for _ in 0..10 {
             point = across(f, point, 1.0, 1e-9, &mut step);
         }
@@ -129,12 +138,12 @@ mod tests {
     #[test]
     fn a_kink_and_infinity_do_not_stall_it() {
         // x' = 1 + sqrt(|x|) through 0; y' = y^2 runs away.
-        let (mut point, mut step) = (Point { x: [-0.25], dx: [1.5] }, 0.1);
+        let (mut point, mut step) = (SolutionPoint { x: [-0.25], dx: [1.5] }, 0.1);
         for _ in 0..4 {
             point = across(|x| [1.0 + x[0].abs().sqrt()], point, 0.25, 1e-10, &mut step);
         }
         assert!(point.x[0].is_finite() && point.x[0] > 0.25);
-        let (start, mut step) = (Point { x: [1e200], dx: [f64::INFINITY] }, 0.1);
+        let (start, mut step) = (SolutionPoint { x: [1e200], dx: [f64::INFINITY] }, 0.1);
         assert!(!across(|x| [x[0] * x[0]], start, 1.0, 1e-10, &mut step).x[0].is_finite());
     }
 }

@@ -9,7 +9,7 @@
 use std::f64::consts::TAU;
 
 use cosimo_core::{Interface, Port};
-use cosimo_native::{Direction, Hybrid, Integrated, Model, Point};
+use cosimo_native::{Hybrid, Model, ModelPoint, NativeHybrid, Tangent};
 
 use crate::parameters::{INTEGRATED, all, finite, not_negative, parameters, positive};
 use crate::{ModelEntry, input, interface, output};
@@ -117,11 +117,11 @@ impl Hybrid for Motor {
         (vec![0.0; 4], Vec::new())
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         self.motion(cycle(at.t) * (self.n / self.rw), at.x, at.u, dx);
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y[0] = at.x[1];
         y[1..].copy_from_slice(at.x);
     }
@@ -130,7 +130,7 @@ impl Hybrid for Motor {
         into.copy_from_slice(&[CURRENT, 1.0, 1.0, 1.0]);
     }
 
-    fn tangent(&self, _at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         self.motion(0.0, along.x, along.u, dx);
         y[0] = along.x[1];
         y[1..].copy_from_slice(along.x);
@@ -209,7 +209,7 @@ impl Model for Car {
         y.copy_from_slice(&[-x[1] * self.ratio(), x[0], x[1]]);
     }
 
-    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let (slope, bend) = self.slope(x[0]);
         let size = 1.0 + slope * slope;
         let tanh = (x[1] / self.v_roll).tanh();
@@ -227,13 +227,13 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         name: "drive-cycle/motor",
         summary: "electric motor whose controller follows the driving cycle, told the torque of a line",
         parameters: all!(Motor::PARAMETERS, &INTEGRATED),
-        build: |options| Box::new(Integrated::of(Motor::of(options), options)),
+        build: |options| Box::new(NativeHybrid::of(Motor::of(options), options)),
     },
     ModelEntry {
         name: "drive-cycle/car",
         summary: "car on hilly ground, told the torque of a line on its shaft",
         parameters: all!(Car::PARAMETERS, &INTEGRATED),
-        build: |options| Box::new(Integrated::of(Car::of(options), options)),
+        build: |options| Box::new(NativeHybrid::of(Car::of(options), options)),
     },
 ];
 

@@ -1,13 +1,13 @@
 //! A lag with an input that may jump, T x' = u - x. What drives it, u - x, is shown too and answers at once.
 
 use cosimo_core::{Interface, Port};
-use cosimo_native::{Direction, Known, Model, Unknown};
+use cosimo_native::{Model, Quantity, Tangent, Unknown};
 
 use crate::parameters::{initial, parameters, positive};
 use crate::{HybridEntry, input, interface, output};
 
 parameters! {
-    struct Driven {
+    struct DrivenLag {
         lag: f64 = positive["T", 0.8, "s", "time constant"];
         start: f64 = initial["x0", 0.5, "1", "what has come through before the start"];
     }
@@ -16,7 +16,7 @@ parameters! {
 /// The input, if nothing drives it.
 const U: f64 = 2.0;
 
-impl Model for Driven {
+impl Model for DrivenLag {
     fn interface(&self) -> Interface {
         let inputs = vec![input("u", "1", "what the lag follows").starting_at(U)];
         let outputs = [Model::states(self), vec![output("e", "1", "what has not")]].concat();
@@ -40,27 +40,27 @@ impl Model for Driven {
         y[1] = u[0] - x[0];
     }
 
-    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         dx[0] = (along.u[0] - along.x[0]) / self.lag;
         y[0] = along.x[0];
         y[1] = along.u[0] - along.x[0];
     }
 
-    fn depends(&self, value: Unknown, on: Known) -> bool {
-        (value, on) != (Unknown::Output(0), Known::Input(0))
+    fn depends(&self, value: Unknown, on: Quantity) -> bool {
+        (value, on) != (Unknown::Output(0), Quantity::Input(0))
     }
 }
 
 pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "driven",
     summary: "first-order lag that follows its input",
-    parameters: Driven::PARAMETERS,
+    parameters: DrivenLag::PARAMETERS,
     stop: 2.0,
-    build: |options| Box::new(Driven::of(options)),
+    build: |options| Box::new(DrivenLag::of(options)),
     reference: || {
         let row = |i: i32| {
             let t = 0.1 * f64::from(i);
-            let x = lagging(t, Driven::DEFAULT.start, U, Driven::DEFAULT.lag);
+            let x = lagging(t, DrivenLag::DEFAULT.start, U, DrivenLag::DEFAULT.lag);
             vec![t, x, U - x]
         };
         (0..=20).map(row).collect()

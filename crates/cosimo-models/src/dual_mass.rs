@@ -7,7 +7,7 @@
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
-use cosimo_native::linear::undivided;
+use cosimo_native::linear::monolithic;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 use cosimo_native::{Linear, Ode};
 
@@ -152,7 +152,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             kc / m2, dc / m2, -(k2 + kc) / m2, -(d2 + dc) / m2,
         ];
         let start = numbers(options, ["x10", "v10", "x20", "v20"]);
-        undivided(&a, &start, instants, |x| {
+        monolithic(&a, &start, instants, |x| {
             vec![x[0], x[1], x[2], x[3], kc * (x[0] - x[2]) + dc * (x[1] - x[3])]
         })
     },

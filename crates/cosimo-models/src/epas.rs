@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::solver::MICRO_STEPS;
-use cosimo_native::{ABILITIES, Direction, Model, Ode, Solver};
+use cosimo_native::{ABILITIES, Model, Ode, Solver, Tangent};
 
 use crate::parameters::{all, not_negative, parameters, positive};
 use crate::{ModelEntry, Native};
@@ -198,14 +198,14 @@ impl Car {
 
 /// Some of the bodies, told the forces of the others or how they move.
 #[derive(Debug)]
-struct Part {
+struct EpasPart {
     car: Car,
     own: &'static [usize],
     told: &'static [Signal],
     tells: &'static [Signal],
 }
 
-impl Part {
+impl EpasPart {
     /// All states and forces as far as the part knows them; what it does not know it does not look at.
     fn known(&self, x: &[f64], u: &[f64]) -> ([f64; STATES], Forces) {
         let mut z = [0.0; STATES];
@@ -242,7 +242,7 @@ impl Part {
     }
 }
 
-impl Model for Part {
+impl Model for EpasPart {
     fn interface(&self) -> Interface {
         let mut feedthrough = Vec::new();
         for (place, signal) in self.tells.iter().enumerate() {
@@ -297,7 +297,7 @@ impl Model for Part {
         }
     }
 
-    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let (z, forces) = self.known(x, u);
         let (dz, change) = self.known(along.x, along.u);
         let pushes = self.car.change(&z, forces.pinion, &dz, change.pinion);
@@ -319,7 +319,7 @@ fn part(
 ) -> Box<dyn Native> {
     // Nothing simpler: the rack swings with 1300 rad/s.
     let solver = Solver::Rk4 { micro_steps: options.count(MICRO_STEPS.name) };
-    Box::new(Ode::new(Part { car: Car::of(options), own, told, tells }, solver))
+    Box::new(Ode::new(EpasPart { car: Car::of(options), own, told, tells }, solver))
 }
 
 pub(crate) const MODELS: &[ModelEntry] = &[

@@ -6,7 +6,7 @@
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Port, Spec};
-use cosimo_native::linear::undivided;
+use cosimo_native::linear::monolithic;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 use cosimo_native::{Linear, Ode};
 
@@ -64,7 +64,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     solve: |options, instants| {
         let [a, b, lag, x0] = numbers(options, ["a", "b", "T", "x0"]);
         let through = 1.0 / (1.0 - a * b); // infinite where there is no solution
-        undivided(&[(b * through - 1.0) / lag], &[x0], instants, |x| {
+        monolithic(&[(b * through - 1.0) / lag], &[x0], instants, |x| {
             vec![x[0], through * x[0], b * through * x[0]]
         })
     },

@@ -36,7 +36,7 @@ use cosimo_core::registry::{
     self, ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest,
 };
 use cosimo_core::{Interface, Options, Port, Simulator, SimulatorError, SourceEntry, Spec, Value};
-use cosimo_native::{ABILITIES, Hybrid, Integrated, Model, Ode, integrated, solver};
+use cosimo_native::{ABILITIES, Hybrid, Model, NativeHybrid, Ode, native_hybrid, solver};
 
 pub use bouncing_ball::BouncingBall;
 pub use dormand_prince::sweep;
@@ -62,7 +62,7 @@ trait Native: Simulator + Any {
     }
 
     /// Learns what it was built from, so that parameters can change while it runs; those that cannot forget it.
-    fn remember(&mut self, _recipe: Recipe) {}
+    fn remember(&mut self, _recipe: ModelRecipe) {}
 }
 
 impl<M: Model + 'static> Native for Ode<M> {
@@ -70,38 +70,38 @@ impl<M: Model + 'static> Native for Ode<M> {
         Some(Box::new(self.into_model()))
     }
 
-    fn remember(&mut self, mut recipe: Recipe) {
+    fn remember(&mut self, mut recipe: ModelRecipe) {
         let tunable = recipe.tunable();
         let rebuild =
             move |name: &str, value: f64| match (recipe.rebuilt(name, value)? as Box<dyn Any>).downcast() {
                 Ok(ode) => Ok(*ode),
                 Err(_) => Err(SimulatorError::new("tune", "another value makes it another kind of model")),
             };
-        self.make_tunable(tunable, cosimo_native::Recipe::new(rebuild));
+        self.make_tunable(tunable, cosimo_native::ParameterRebuild::new(rebuild));
     }
 }
 
-impl Native for Integrated {
+impl Native for NativeHybrid {
     fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
         Some(self.into_model())
     }
 
-    fn remember(&mut self, mut recipe: Recipe) {
+    fn remember(&mut self, mut recipe: ModelRecipe) {
         let none = || SimulatorError::new("tune", "another value makes it no equations");
         let tunable = recipe.tunable();
         let rebuild = move |name: &str, value: f64| recipe.rebuilt(name, value)?.equations().ok_or_else(none);
-        self.make_tunable(tunable, cosimo_native::Recipe::new(rebuild));
+        self.make_tunable(tunable, cosimo_native::ParameterRebuild::new(rebuild));
     }
 }
 
 /// What a simulator was built from.
 #[derive(Debug)]
-struct Recipe {
+struct ModelRecipe {
     model: &'static ModelEntry,
     parameters: Vec<(String, Value)>,
 }
 
-impl Recipe {
+impl ModelRecipe {
     /// Parameters that the equations look at all the time.
     fn tunable(&self) -> Vec<String> {
         let stays = |spec: &&Spec| {
@@ -224,7 +224,7 @@ fn build(request: &OpenRequest<'_>) -> Result<Box<dyn Native>, Vec<OpenProblem>>
     };
     let options = resolve(name, model.parameters, request.parameters)?;
     let mut native = (model.build)(&options);
-    native.remember(Recipe { model, parameters: request.parameters.to_vec() });
+    native.remember(ModelRecipe { model, parameters: request.parameters.to_vec() });
     Ok(native)
 }
 
@@ -240,8 +240,12 @@ fn resolve(name: &str, parameters: &[Spec], given: &[(String, Value)]) -> Result
 }
 
 /// Parameters that say how a model is solved. Its equations do not look at them.
-pub const SOLVER_PARAMETERS: &[&str] =
-    &[solver::EXACT.name, solver::MICRO_STEPS.name, integrated::RELATIVE.name, integrated::ABSOLUTE.name];
+pub const SOLVER_PARAMETERS: &[&str] = &[
+    solver::EXACT.name,
+    solver::MICRO_STEPS.name,
+    native_hybrid::RELATIVE.name,
+    native_hybrid::ABSOLUTE.name,
+];
 
 /// The equations of a model of either list, without a solver. `None` where it is more or less than equations.
 pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, Vec<OpenProblem>> {

@@ -5,7 +5,7 @@
 
 use cosimo_core::Spec;
 use cosimo_core::registry::ReferenceEntry;
-use cosimo_native::linear::undivided;
+use cosimo_native::linear::monolithic;
 use cosimo_native::{Linear, Ode};
 
 use crate::parameters::{initial, not_negative, numbers, positive};
@@ -61,7 +61,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     solve: |options, instants| {
         let [m, c, k, x0, v0] = numbers(options, ["m", "c", "k", "x0", "v0"]);
         let a = [0.0, 1.0, -k / m, -c / m];
-        undivided(&a, &[x0, v0], instants, |x| vec![x[0], x[1], -(c * x[1] + k * x[0])])
+        monolithic(&a, &[x0, v0], instants, |x| vec![x[0], x[1], -(c * x[1] + k * x[0])])
     },
     history: true,
 };

@@ -3,7 +3,7 @@
 
 use cosimo_core::registry::Range;
 use cosimo_core::{Options, Spec};
-use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
+use cosimo_native::native_hybrid::{ABSOLUTE, RELATIVE, SOLVER};
 use cosimo_native::solver::MICRO_STEPS;
 
 /// What every model with an integrator of its own has.

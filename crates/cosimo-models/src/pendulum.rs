@@ -6,9 +6,9 @@
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
-use cosimo_native::linear::undivided;
+use cosimo_native::linear::monolithic;
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
-use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};
+use cosimo_native::{ABILITIES, Linear, Model, Ode, Solver, Tangent};
 
 use crate::dormand_prince::sweep;
 use crate::parameters::{initial, not_negative, numbers, positive};
@@ -92,7 +92,7 @@ impl Model for Bob {
         y.copy_from_slice(&self.displacement(x));
     }
 
-    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let ([sin, cos], [a, b]) = ([x[0].sin(), x[0].cos()], [along.x[0], along.x[1]]);
         y[0] = self.l * cos * a;
         y[1] = self.l * (cos * b - sin * x[1] * a);
@@ -186,7 +186,7 @@ pub(crate) const REFERENCE_LINEAR: ReferenceEntry = ReferenceEntry {
             row
         };
         let a = [[0.0, 1.0, 0.0, 0.0], row(&one, [0, 2]), [0.0, 0.0, 0.0, 1.0], row(&two, [2, 0])];
-        undivided(a.as_flattened(), &[one.initial, two.initial].concat(), instants, <[f64]>::to_vec)
+        monolithic(a.as_flattened(), &[one.initial, two.initial].concat(), instants, <[f64]>::to_vec)
     },
     history: true,
     ..REFERENCE

@@ -8,7 +8,7 @@
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Interface, Options, Spec};
 use cosimo_native::solver::{EXPLICIT, MICRO_STEPS};
-use cosimo_native::{Direction, Model, Ode, Solver};
+use cosimo_native::{Model, Ode, Solver, Tangent};
 
 use crate::dormand_prince::sweep;
 use crate::parameters::{finite, initial, not_negative, numbers, positive};
@@ -78,49 +78,49 @@ impl Strut {
 
 /// A mass with what pushes it from outside the strut.
 #[derive(Debug, Clone, Copy)]
-enum Body {
+enum CarBody {
     Chassis { mc: f64 },
     Wheel { mw: f64, kw: f64, road: f64 },
 }
 
-impl Body {
-    fn chassis(options: &Options) -> Body {
-        Body::Chassis { mc: options.number("mc") }
+impl CarBody {
+    fn chassis(options: &Options) -> CarBody {
+        CarBody::Chassis { mc: options.number("mc") }
     }
 
-    fn wheel(options: &Options) -> Body {
-        Body::Wheel { mw: options.number("mw"), kw: options.number("kw"), road: options.number("road") }
+    fn wheel(options: &Options) -> CarBody {
+        CarBody::Wheel { mw: options.number("mw"), kw: options.number("kw"), road: options.number("road") }
     }
 
     #[inline]
     fn acceleration(&self, z: f64, force: f64) -> f64 {
         match *self {
-            Body::Chassis { mc } => -force / mc,
-            Body::Wheel { mw, kw, road } => (-kw * (z - road) + force) / mw,
+            CarBody::Chassis { mc } => -force / mc,
+            CarBody::Wheel { mw, kw, road } => (-kw * (z - road) + force) / mw,
         }
     }
 
     /// How the acceleration changes with both.
     fn change(&self, z: f64, force: f64) -> f64 {
         match *self {
-            Body::Chassis { mc } => -force / mc,
-            Body::Wheel { mw, kw, .. } => (-kw * z + force) / mw,
+            CarBody::Chassis { mc } => -force / mc,
+            CarBody::Wheel { mw, kw, .. } => (-kw * z + force) / mw,
         }
     }
 }
 
 /// A body without the strut: it is told the force.
 #[derive(Debug)]
-struct Alone {
-    body: Body,
+struct BodyWithoutStrut {
+    body: CarBody,
     start: [f64; 2],
 }
 
-impl Model for Alone {
+impl Model for BodyWithoutStrut {
     fn interface(&self) -> Interface {
         let effect = match self.body {
-            Body::Chassis { .. } => "strut force; pulls the chassis down",
-            Body::Wheel { .. } => "strut force; pulls the wheel up",
+            CarBody::Chassis { .. } => "strut force; pulls the chassis down",
+            CarBody::Wheel { .. } => "strut force; pulls the wheel up",
         };
         let motion = vec![output("v", "m/s", "velocity"), output("z", "m", "displacement")];
         interface(vec![input("F", "N", effect)], motion)
@@ -141,7 +141,7 @@ impl Model for Alone {
         y[1] = x[0];
     }
 
-    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         dx[0] = along.x[1];
         dx[1] = self.body.change(along.x[0], along.u[0]);
         y[0] = along.x[1];
@@ -152,7 +152,7 @@ impl Model for Alone {
 /// A body with the strut: it is told how the far end moves, and tells the force.
 #[derive(Debug)]
 struct WithStrut {
-    body: Body,
+    body: CarBody,
     strut: Strut,
     /// Displacement and velocity of the body, displacement of the far end.
     start: [f64; 3],
@@ -167,8 +167,8 @@ impl WithStrut {
         let (z, v) = (x[0], x[1]);
         let far = if self.communicated { u[1] } else { x[2] };
         match self.body {
-            Body::Chassis { .. } => (z - far, v - u[0]),
-            Body::Wheel { .. } => (far - z, u[0] - v),
+            CarBody::Chassis { .. } => (z - far, v - u[0]),
+            CarBody::Wheel { .. } => (far - z, u[0] - v),
         }
     }
 
@@ -182,8 +182,8 @@ impl WithStrut {
 impl Model for WithStrut {
     fn interface(&self) -> Interface {
         let (far, name) = match self.body {
-            Body::Chassis { .. } => ("wheel", "v_chassis"),
-            Body::Wheel { .. } => ("chassis", "v_wheel"),
+            CarBody::Chassis { .. } => ("wheel", "v_chassis"),
+            CarBody::Wheel { .. } => ("chassis", "v_wheel"),
         };
         let mut inputs = vec![input("v", "m/s", &format!("velocity of the {far}"))];
         let mut feedthrough = vec![(0, 0)];
@@ -219,7 +219,7 @@ impl Model for WithStrut {
         y[2] = x[1];
     }
 
-    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         // The spring is linear, and the damper has its derivative at the rate of now.
         let (_, rate) = self.extension(x, u);
         let (change, change_of_rate) = self.extension(along.x, along.u);
@@ -234,12 +234,12 @@ impl Model for WithStrut {
 }
 
 /// A body that is told the force, with the names of what it starts with.
-fn alone(options: &Options, body: Body, start: [&str; 2]) -> Box<dyn Native> {
-    Box::new(Ode::new(Alone { body, start: numbers(options, start) }, Solver::of(options)))
+fn alone(options: &Options, body: CarBody, start: [&str; 2]) -> Box<dyn Native> {
+    Box::new(Ode::new(BodyWithoutStrut { body, start: numbers(options, start) }, Solver::of(options)))
 }
 
 /// The same with the strut.
-fn with_strut(options: &Options, body: Body, start: [&str; 3]) -> Box<dyn Native> {
+fn with_strut(options: &Options, body: CarBody, start: [&str; 3]) -> Box<dyn Native> {
     let communicated = options.text("displacement") == "communicated";
     let model = WithStrut { body, strut: Strut::of(options), start: numbers(options, start), communicated };
     Box::new(Ode::new(model, Solver::of(options)))
@@ -250,25 +250,25 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         name: "quarter-car/chassis",
         summary: "chassis alone, told the strut force",
         parameters: &[MC, ZC0, VC0, EXPLICIT, MICRO_STEPS],
-        build: |options| alone(options, Body::chassis(options), ["zc0", "vc0"]),
+        build: |options| alone(options, CarBody::chassis(options), ["zc0", "vc0"]),
     },
     ModelEntry {
         name: "quarter-car/wheel-strut",
         summary: "wheel, tyre spring and strut, told the velocity of the chassis",
         parameters: &[MW, KW, ROAD, KC, DC, P, ZW0, VW0, ZC0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
-        build: |options| with_strut(options, Body::wheel(options), ["zw0", "vw0", "zc0"]),
+        build: |options| with_strut(options, CarBody::wheel(options), ["zw0", "vw0", "zc0"]),
     },
     ModelEntry {
         name: "quarter-car/chassis-strut",
         summary: "chassis and strut, told the velocity of the wheel",
         parameters: &[MC, KC, DC, P, ZC0, VC0, ZW0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
-        build: |options| with_strut(options, Body::chassis(options), ["zc0", "vc0", "zw0"]),
+        build: |options| with_strut(options, CarBody::chassis(options), ["zc0", "vc0", "zw0"]),
     },
     ModelEntry {
         name: "quarter-car/wheel",
         summary: "wheel and tyre spring, told the strut force",
         parameters: &[MW, KW, ROAD, ZW0, VW0, EXPLICIT, MICRO_STEPS],
-        build: |options| alone(options, Body::wheel(options), ["zw0", "vw0"]),
+        build: |options| alone(options, CarBody::wheel(options), ["zw0", "vw0"]),
     },
 ];
 
@@ -289,7 +289,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
 };
 
 fn solve(options: &Options, instants: &[f64]) -> Vec<Vec<f64>> {
-    let (strut, chassis, wheel) = (Strut::of(options), Body::chassis(options), Body::wheel(options));
+    let (strut, chassis, wheel) = (Strut::of(options), CarBody::chassis(options), CarBody::wheel(options));
     let force = |x: &[f64; 4]| strut.force(x[0] - x[2], x[1] - x[3]);
     let f = |x: &[f64; 4]| {
         let force = force(x);

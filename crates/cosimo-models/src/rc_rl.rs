@@ -4,7 +4,7 @@
 use cosimo_core::Spec;
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_native::Linear;
-use cosimo_native::linear::undivided;
+use cosimo_native::linear::monolithic;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
 use crate::parameters::{finite, initial, not_negative, numbers, positive};
@@ -59,7 +59,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             0.0, 0.0, 0.0,
         ];
         let start = [options.number("v0"), options.number("i0"), 1.0];
-        undivided(&a, &start, instants, |x| vec![x[0], x[1], x[0] * x[1]])
+        monolithic(&a, &start, instants, |x| vec![x[0], x[1], x[0] * x[1]])
     },
     history: true,
 };

@@ -2,7 +2,7 @@
 //! the usual test of stiff solvers. Robertson 1966.
 
 use cosimo_core::Port;
-use cosimo_native::{Direction, Known, Model, Unknown};
+use cosimo_native::{Model, Quantity, Tangent, Unknown};
 
 use crate::parameters::{initial, not_negative, parameters};
 use crate::{HybridEntry, output, rows};
@@ -38,7 +38,7 @@ impl Model for Robertson {
         into.copy_from_slice(&[1.0, 1e-5, 1.0]);
     }
 
-    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let [a, b, c] = [along.x[0], along.x[1], along.x[2]];
         let (slow, fast) = (self.k1 * a, 2.0 * self.k2 * x[1] * b);
         let back = self.k3 * (b * x[2] + x[1] * c);
@@ -48,10 +48,10 @@ impl Model for Robertson {
         y.copy_from_slice(along.x);
     }
 
-    fn depends(&self, value: Unknown, on: Known) -> bool {
+    fn depends(&self, value: Unknown, on: Quantity) -> bool {
         match (value, on) {
-            (Unknown::Derivative(2), Known::State(state)) => state == 1,
-            (Unknown::Output(output), Known::State(state)) => output == state,
+            (Unknown::Derivative(2), Quantity::State(state)) => state == 1,
+            (Unknown::Output(output), Quantity::State(state)) => output == state,
             _ => true,
         }
     }

@@ -5,7 +5,7 @@
 //! count what goes into the line.
 
 use cosimo_core::{Interface, Options, Port, Spec};
-use cosimo_native::{Direction, Hybrid, Integrated, Model, Point};
+use cosimo_native::{Hybrid, Model, ModelPoint, NativeHybrid, Tangent};
 
 use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, interface, output};
@@ -122,53 +122,53 @@ impl Actuator {
 
 /// What an actuator is to do.
 #[derive(Debug)]
-enum Plan {
+enum Motion {
     /// Up by an angle, and down again.
     Lift { triangle: Triangle, by: f64, up_at: f64, down_at: f64, time: f64 },
     /// To an angle.
     Swing { by: f64, at: f64, time: f64 },
 }
 
-impl Plan {
-    fn lift(options: &Options) -> Plan {
+impl Motion {
+    fn lift(options: &Options) -> Motion {
         let [by, up_at, down_at, time] = numbers(options, ["lift_by", "up_at", "down_at", "lift_time"]);
-        Plan::Lift { triangle: Triangle::of(options), by: by.to_radians(), up_at, down_at, time }
+        Motion::Lift { triangle: Triangle::of(options), by: by.to_radians(), up_at, down_at, time }
     }
 
-    fn swing(options: &Options) -> Plan {
+    fn swing(options: &Options) -> Motion {
         let [by, at, time] = numbers(options, ["swing_by", "swing_at", "swing_time"]);
-        Plan::Swing { by: by.to_radians(), at, time }
+        Motion::Swing { by: by.to_radians(), at, time }
     }
 
     /// How far from the start the piston, or the motor, should be.
     fn wanted(&self, t: f64) -> f64 {
         match self {
-            Plan::Lift { triangle, by, up_at, down_at, time } => {
+            Motion::Lift { triangle, by, up_at, down_at, time } => {
                 let angle = by * (rise(t, *up_at, *time) - rise(t, *down_at, *time));
                 triangle.length(angle) - triangle.length(0.0)
             }
-            Plan::Swing { by, at, time } => by * rise(t, *at, *time),
+            Motion::Swing { by, at, time } => by * rise(t, *at, *time),
         }
     }
 }
 
 #[derive(Debug)]
-struct Planned {
+struct PlannedActuator {
     actuator: Actuator,
-    plan: Plan,
+    plan: Motion,
 }
 
-impl Planned {
+impl PlannedActuator {
     fn wanted(&self, t: f64) -> f64 {
         self.plan.wanted(t) + self.actuator.offset()
     }
 }
 
-impl Hybrid for Planned {
+impl Hybrid for PlannedActuator {
     fn interface(&self) -> Interface {
         let (effort, flow, place, what) = match self.plan {
-            Plan::Lift { .. } => ("N", "m/s", "m", "piston"),
-            Plan::Swing { .. } => ("N.m", "rad/s", "rad", "motor"),
+            Motion::Lift { .. } => ("N", "m/s", "m", "piston"),
+            Motion::Swing { .. } => ("N.m", "rad/s", "rad", "motor"),
         };
         let effort = input("e", effort, &format!("effort of the line against the {what}"));
         let flow = output("f", flow, "speed into the line");
@@ -179,8 +179,8 @@ impl Hybrid for Planned {
 
     fn states(&self) -> Vec<Port> {
         let (place, speed, units, what) = match self.plan {
-            Plan::Lift { .. } => ("x", "v", ["m", "m/s"], "piston"),
-            Plan::Swing { .. } => ("th", "w", ["rad", "rad/s"], "motor"),
+            Motion::Lift { .. } => ("x", "v", ["m", "m/s"], "piston"),
+            Motion::Swing { .. } => ("th", "w", ["rad", "rad/s"], "motor"),
         };
         vec![
             output(place, units[0], &format!("place of the {what}")),
@@ -195,11 +195,11 @@ impl Hybrid for Planned {
         self.actuator.initial()
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         self.actuator.derivatives(self.wanted(at.t), at.x, at.u[0], dx);
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y[0] = at.x[1];
         y[1..6].copy_from_slice(at.x);
         y[6] = self.wanted(at.t);
@@ -209,7 +209,7 @@ impl Hybrid for Planned {
         into.copy_from_slice(&NOMINALS);
     }
 
-    fn tangent(&self, at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         self.actuator.tangent(at.x, along.x, along.u[0], dx);
         y[0] = along.x[1];
         y[1..6].copy_from_slice(along.x);
@@ -278,7 +278,7 @@ impl Model for Arm {
         y[2..].copy_from_slice(x);
     }
 
-    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let [w1, th, w2] = [x[1], x[2], x[3]];
         let [d1, turn, d2] = [along.x[1], along.x[2], along.x[3]];
         let (sin, cos) = th.sin_cos();
@@ -329,7 +329,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
             let names = ["A", "V0", "bulk", "mass", "friction", "leak", "lag", "gain", "p0"];
             let effort = Triangle::of(options).holding(options.number("weight"));
             let actuator = Actuator::of(options, names, true, effort);
-            Box::new(Integrated::of(Planned { actuator, plan: Plan::lift(options) }, options))
+            Box::new(NativeHybrid::of(PlannedActuator { actuator, plan: Motion::lift(options) }, options))
         },
     },
     ModelEntry {
@@ -355,7 +355,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         build: |options| {
             let names = ["Dm", "V", "bulk", "J", "friction", "leak", "lag", "gain", "p0"];
             let actuator = Actuator::of(options, names, false, 0.0);
-            Box::new(Integrated::of(Planned { actuator, plan: Plan::swing(options) }, options))
+            Box::new(NativeHybrid::of(PlannedActuator { actuator, plan: Motion::swing(options) }, options))
         },
     },
     ModelEntry {
@@ -373,7 +373,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
             ],
             &INTEGRATED
         ),
-        build: |options| Box::new(Integrated::of(Arm::of(options), options)),
+        build: |options| Box::new(NativeHybrid::of(Arm::of(options), options)),
     },
 ];
 
@@ -394,11 +394,11 @@ mod tests {
 
     #[test]
     fn plans_end_where_they_should() {
-        let plan = Plan::lift(&Options::resolve("it", MODELS[0].parameters, &[]).unwrap());
+        let plan = Motion::lift(&Options::resolve("it", MODELS[0].parameters, &[]).unwrap());
         let up = Triangle { a: 0.5, b: 0.9 }.length(25f64.to_radians()) - (0.25f64 + 0.81).sqrt();
         assert_eq!([0.0, 1.0, 12.2, 20.0].map(|t| plan.wanted(t)), [0.0; 4]);
         assert!((plan.wanted(5.0) - up).abs() < 1e-15);
-        let plan = Plan::swing(&Options::resolve("it", MODELS[1].parameters, &[]).unwrap());
+        let plan = Motion::swing(&Options::resolve("it", MODELS[1].parameters, &[]).unwrap());
         assert_eq!((plan.wanted(4.5), plan.wanted(9.0)), (0.0, 90f64.to_radians()));
         assert!((plan.wanted(6.75) - 45f64.to_radians()).abs() < 1e-15);
     }

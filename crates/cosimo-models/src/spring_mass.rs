@@ -6,8 +6,8 @@
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Interface, Port, Spec};
-use cosimo_native::linear::undivided;
-use cosimo_native::{Direction, Event, Hybrid, Integrated, Kind, Model, Point};
+use cosimo_native::linear::monolithic;
+use cosimo_native::{Event, Hybrid, Model, ModelPoint, NativeHybrid, OutputKind, Tangent};
 
 use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, interface, output};
@@ -29,7 +29,7 @@ fn effort() -> Vec<Port> {
 
 /// x1, v1, and in the memory whether the force is there.
 #[derive(Debug)]
-struct Left {
+struct LeftMass {
     mass: f64,
     damping: f64,
     force: f64,
@@ -37,7 +37,7 @@ struct Left {
     velocity: f64,
 }
 
-impl Hybrid for Left {
+impl Hybrid for LeftMass {
     fn interface(&self) -> Interface {
         let force = Port { discrete: true, ..output("force", "N", "force on the mass") };
         let flow = output("f", "m/s", "velocity into the line");
@@ -48,20 +48,20 @@ impl Hybrid for Left {
         vec![output("x1", "m", "place of the mass"), output("v1", "m/s", "velocity of the mass")]
     }
 
-    fn kinds(&self) -> Vec<Kind> {
-        vec![Kind::Real, Kind::Real, Kind::Real, Kind::Held]
+    fn kinds(&self) -> Vec<OutputKind> {
+        vec![OutputKind::Real, OutputKind::Real, OutputKind::Real, OutputKind::Held]
     }
 
     fn initial(&self) -> (Vec<f64>, Vec<f64>) {
         (vec![0.0, self.velocity], vec![0.0])
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         dx[0] = at.x[1];
         dx[1] = (at.m[0] - self.damping * at.x[1] - at.u[0]) / self.mass;
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y.copy_from_slice(&[at.x[1], at.x[0], at.x[1], at.m[0]]);
     }
 
@@ -71,7 +71,7 @@ impl Hybrid for Left {
         Event { next: (!begun).then_some(self.begins), ..Event::default() }
     }
 
-    fn tangent(&self, _at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         dx[0] = along.x[1];
         dx[1] = (-self.damping * along.x[1] - along.u[0]) / self.mass;
         y.copy_from_slice(&[along.x[1], along.x[0], along.x[1], 0.0]);
@@ -80,13 +80,13 @@ impl Hybrid for Left {
 
 /// x2, v2, x3, v3.
 #[derive(Debug)]
-struct Right {
+struct RightMass {
     masses: [f64; 2],
     damping: f64,
     stiffness: [f64; 2],
 }
 
-impl Model for Right {
+impl Model for RightMass {
     fn interface(&self) -> Interface {
         let flow = output("f", "m/s", "velocity into the line, that is to the left");
         interface(effort(), [vec![flow], Model::states(self)].concat())
@@ -120,7 +120,7 @@ impl Model for Right {
     }
 
     /// All is linear.
-    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         Model::derivatives(self, along.x, along.u, dx);
         Model::outputs(self, along.x, along.u, y);
     }
@@ -128,12 +128,12 @@ impl Model for Right {
 
 /// One mass with a line on either side: x, v.
 #[derive(Debug)]
-struct Middle {
+struct MiddleSpring {
     mass: f64,
     damping: f64,
 }
 
-impl Model for Middle {
+impl Model for MiddleSpring {
     fn interface(&self) -> Interface {
         let inputs = vec![
             input("e", "N", "force of the line on the left"),
@@ -164,7 +164,7 @@ impl Model for Middle {
     }
 
     /// All is linear.
-    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         Model::derivatives(self, along.x, along.u, dx);
         Model::outputs(self, along.x, along.u, y);
     }
@@ -177,7 +177,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         parameters: all!(&[M1, B, F, T0, V0], &INTEGRATED),
         build: |options| {
             let [mass, damping, force, begins, velocity] = numbers(options, ["M1", "B", "F", "t0", "v0"]);
-            Box::new(Integrated::of(Left { mass, damping, force, begins, velocity }, options))
+            Box::new(NativeHybrid::of(LeftMass { mass, damping, force, begins, velocity }, options))
         },
     },
     ModelEntry {
@@ -186,7 +186,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         parameters: all!(&[M1, B], &INTEGRATED),
         build: |options| {
             let [mass, damping] = numbers(options, ["M1", "B"]);
-            Box::new(Integrated::of(Middle { mass, damping }, options))
+            Box::new(NativeHybrid::of(MiddleSpring { mass, damping }, options))
         },
     },
     ModelEntry {
@@ -195,7 +195,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         parameters: all!(&[M2, M3, B, K1, K2], &INTEGRATED),
         build: |options| {
             let [m2, m3, damping, k1, k2] = numbers(options, ["M2", "M3", "B", "K1", "K2"]);
-            Box::new(Integrated::of(Right { masses: [m2, m3], damping, stiffness: [k1, k2] }, options))
+            Box::new(NativeHybrid::of(RightMass { masses: [m2, m3], damping, stiffness: [k1, k2] }, options))
         },
     },
 ];
@@ -222,11 +222,11 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
         ];
         let row = |x: &[f64]| [&x[..6], &[k * (x[0] - x[2])]].concat();
         let start = [0.0, velocity, 0.0, 0.0, 0.0, 0.0, 1.0];
-        let pushed = undivided(&a(0.0), &start, &[begins], |x| x.to_vec()).concat();
+        let pushed = monolithic(&a(0.0), &start, &[begins], |x| x.to_vec()).concat();
         let (before, after) = instants.split_at(instants.partition_point(|t| *t <= begins));
         let since: Vec<f64> = after.iter().map(|t| t - begins).collect();
-        let mut rows = undivided(&a(0.0), &start, before, row);
-        rows.extend(undivided(&a(force), &pushed, &since, row));
+        let mut rows = monolithic(&a(0.0), &start, before, row);
+        rows.extend(monolithic(&a(force), &pushed, &since, row));
         rows
     },
     history: false,

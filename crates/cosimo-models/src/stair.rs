@@ -1,7 +1,7 @@
 //! A level that rises by one at every period: announced events and nothing else, not even a state.
 
 use cosimo_core::{Interface, Port, Spec};
-use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
+use cosimo_native::{Event, Hybrid, ModelPoint, OutputKind, Quantity, Tangent, Unknown};
 
 use crate::parameters::{finite, numbers, positive};
 use crate::{HybridEntry, interface, output};
@@ -27,17 +27,17 @@ impl Hybrid for Stair {
         Vec::new()
     }
 
-    fn kinds(&self) -> Vec<Kind> {
-        vec![Kind::Integer, Kind::Held]
+    fn kinds(&self) -> Vec<OutputKind> {
+        vec![OutputKind::Integer, OutputKind::Held]
     }
 
     fn initial(&self) -> (Vec<f64>, Vec<f64>) {
         (Vec::new(), vec![0.0])
     }
 
-    fn derivatives(&self, _at: &Point<'_>, _dx: &mut [f64]) {}
+    fn derivatives(&self, _at: &ModelPoint<'_>, _dx: &mut [f64]) {}
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y[0] = at.m[0];
         y[1] = self.rise * at.m[0];
     }
@@ -51,11 +51,11 @@ impl Hybrid for Stair {
         }
     }
 
-    fn tangent(&self, _at: &Point<'_>, _along: &Direction<'_>, _dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _at: &ModelPoint<'_>, _along: &Tangent<'_>, _dx: &mut [f64], y: &mut [f64]) {
         y.fill(0.0);
     }
 
-    fn depends(&self, _value: Unknown, _on: Known) -> bool {
+    fn depends(&self, _value: Unknown, _on: Quantity) -> bool {
         false
     }
 }

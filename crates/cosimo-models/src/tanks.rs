@@ -7,7 +7,7 @@
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Spec};
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
-use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};
+use cosimo_native::{ABILITIES, Linear, Model, Ode, Solver, Tangent};
 
 use crate::dormand_prince::sweep;
 use crate::parameters::{initial, not_negative, numbers, positive};
@@ -50,20 +50,20 @@ impl Pipe {
 
 /// The second tank with the pipe that leads to it.
 #[derive(Debug)]
-struct Fed {
+struct TankWithPipe {
     pipe: Pipe,
     area: f64,
     rho_g: f64,
     start: f64,
 }
 
-impl Fed {
+impl TankWithPipe {
     fn difference(&self, x: &[f64], u: &[f64]) -> f64 {
         u[0] - self.rho_g * x[0]
     }
 }
 
-impl Model for Fed {
+impl Model for TankWithPipe {
     fn interface(&self) -> Interface {
         Interface {
             inputs: vec![input("p", "Pa", "pressure at the far end of the pipe")],
@@ -90,7 +90,7 @@ impl Model for Fed {
         y[1] = x[0];
     }
 
-    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let flow = self.pipe.slope(self.difference(x, u)) * self.difference(along.x, along.u);
         dx[0] = flow / self.area;
         y[0] = flow;
@@ -123,7 +123,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         parameters: &[A2, RHO_G, K, DP0, H20, EXPLICIT, MICRO_STEPS],
         build: |options| {
             let [area, rho_g, start] = numbers(options, ["A2", "rho_g", "h20"]);
-            let fed = Fed { pipe: Pipe::of(options), area, rho_g, start };
+            let fed = TankWithPipe { pipe: Pipe::of(options), area, rho_g, start };
             Box::new(Ode::new(fed, Solver::of(options)))
         },
     },

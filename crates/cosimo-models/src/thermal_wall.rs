@@ -6,7 +6,7 @@
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::Linear;
-use cosimo_native::linear::undivided;
+use cosimo_native::linear::monolithic;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
 use crate::parameters::{finite, initial, not_negative, numbers, positive};
@@ -90,7 +90,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             g1 / cw, g2 / cw, -(g1 + g2) / cw, 0.0,
             0.0, 0.0, 0.0, 0.0,
         ];
-        undivided(&a, &[t1, t2, tw, 1.0], instants, |x| {
+        monolithic(&a, &[t1, t2, tw, 1.0], instants, |x| {
             vec![x[0], x[1], x[2], g1 * (x[0] - x[2]), g2 * (x[2] - x[1])]
         })
     },

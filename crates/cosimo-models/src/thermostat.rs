@@ -1,7 +1,7 @@
 //! A room with a heater that a relay switches on below one temperature and off above another.
 
 use cosimo_core::{Interface, Port};
-use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
+use cosimo_native::{Event, Hybrid, ModelPoint, OutputKind, Quantity, Tangent, Unknown};
 
 use crate::parameters::{initial, not_negative, parameters, positive};
 use crate::{HybridEntry, input, interface, output};
@@ -56,19 +56,19 @@ impl Hybrid for Thermostat {
         vec![output("T", "K", "temperature of the room")]
     }
 
-    fn kinds(&self) -> Vec<Kind> {
-        vec![Kind::Real, Kind::Real, Kind::Boolean]
+    fn kinds(&self) -> Vec<OutputKind> {
+        vec![OutputKind::Real, OutputKind::Real, OutputKind::Boolean]
     }
 
     fn initial(&self) -> (Vec<f64>, Vec<f64>) {
         (vec![self.start], vec![f64::from(u8::from(self.start <= self.low))])
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         dx[0] = (at.m[0] * self.power - self.conductance * (at.x[0] - at.u[0])) / self.capacity;
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y[0] = at.x[0];
         y[1] = self.conductance * (at.x[0] - at.u[0]);
         y[2] = at.m[0];
@@ -78,13 +78,13 @@ impl Hybrid for Thermostat {
         1
     }
 
-    fn indicators(&self, at: &Point<'_>, z: &mut [f64]) {
+    fn indicators(&self, at: &ModelPoint<'_>, z: &mut [f64]) {
         z[0] = if at.m[0] == 0.0 { at.x[0] - self.low } else { self.high - at.x[0] };
     }
 
     fn event(&self, t: f64, u: &[f64], x: &mut [f64], m: &mut [f64]) -> Event {
         let mut z = [0.0];
-        self.indicators(&Point { t, x, m, u }, &mut z);
+        self.indicators(&ModelPoint { t, x, m, u }, &mut z);
         if z[0] <= 0.0 {
             m[0] = 1.0 - m[0];
         }
@@ -95,16 +95,16 @@ impl Hybrid for Thermostat {
         into.fill(300.0);
     }
 
-    fn tangent(&self, _at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let flow = self.conductance * (along.x[0] - along.u[0]);
         dx[0] = -flow / self.capacity;
         y.copy_from_slice(&[along.x[0], flow, 0.0]);
     }
 
-    fn depends(&self, value: Unknown, on: Known) -> bool {
+    fn depends(&self, value: Unknown, on: Quantity) -> bool {
         !matches!(
             (value, on),
-            (Unknown::Output(2), _) | (Unknown::Output(0) | Unknown::Indicator(_), Known::Input(_))
+            (Unknown::Output(2), _) | (Unknown::Output(0) | Unknown::Indicator(_), Quantity::Input(_))
         )
     }
 }

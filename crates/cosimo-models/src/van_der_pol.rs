@@ -1,7 +1,7 @@
 //! Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x: smooth, and the stiffer the larger mu.
 
 use cosimo_core::Port;
-use cosimo_native::{Direction, Known, Model, Unknown};
+use cosimo_native::{Model, Quantity, Tangent, Unknown};
 
 use crate::parameters::{finite, initial, parameters};
 use crate::{HybridEntry, output, rows};
@@ -28,17 +28,17 @@ impl Model for VanDerPol {
         dx[1] = self.mu * (1.0 - x[0] * x[0]) * x[1] - x[0];
     }
 
-    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let [a, b] = [along.x[0], along.x[1]];
         dx[0] = b;
         dx[1] = self.mu * ((1.0 - x[0] * x[0]) * b - 2.0 * x[0] * x[1] * a) - a;
         y.copy_from_slice(along.x);
     }
 
-    fn depends(&self, value: Unknown, on: Known) -> bool {
+    fn depends(&self, value: Unknown, on: Quantity) -> bool {
         match (value, on) {
-            (Unknown::Derivative(0), Known::State(state)) => state == 1,
-            (Unknown::Output(output), Known::State(state)) => output == state,
+            (Unknown::Derivative(0), Quantity::State(state)) => state == 1,
+            (Unknown::Output(output), Quantity::State(state)) => output == state,
             _ => true,
         }
     }

@@ -23,8 +23,8 @@ use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError, StepResult, Time, Window,
 };
 
-use crate::integrated::Integrated;
-use crate::model::{Direction, Hybrid, Point};
+use crate::model::{Hybrid, ModelPoint, Tangent};
+use crate::native_hybrid::NativeHybrid;
 
 /// What simulators can be made of, as often as they are needed: planning looks at one, a run steps another.
 pub trait Blueprint: Send + Sync {
@@ -49,12 +49,12 @@ pub fn ode<const N: usize, const M: usize>(
     states: [(&str, f64); M],
     derivatives: impl Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
 ) -> impl Blueprint {
-    let equations = Equations {
+    let equations = ClosureEquations {
         inputs: inputs.map(str::to_owned).to_vec(),
         states: states.map(|(name, start)| (name.to_owned(), start)).to_vec(),
         derivatives: Arc::new(derivatives),
     };
-    move || Integrated::solved(Box::new(Closure::new(equations.clone())), "bdf", None, RELATIVE, ABSOLUTE)
+    move || NativeHybrid::solved(Box::new(Closure::new(equations.clone())), "bdf", None, RELATIVE, ABSOLUTE)
 }
 
 const RELATIVE: f64 = 1e-8;
@@ -63,20 +63,20 @@ const ABSOLUTE: f64 = 1e-10;
 type Derivatives = dyn Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync;
 
 #[derive(Clone)]
-struct Equations {
+struct ClosureEquations {
     inputs: Vec<String>,
     states: Vec<(String, f64)>,
     derivatives: Arc<Derivatives>,
 }
 
 struct Closure {
-    equations: Equations,
+    equations: ClosureEquations,
     /// States, inputs and derivatives beside the present point.
     beside: RefCell<[Vec<f64>; 3]>,
 }
 
 impl Closure {
-    fn new(equations: Equations) -> Closure {
+    fn new(equations: ClosureEquations) -> Closure {
         let (states, inputs) = (equations.states.len(), equations.inputs.len());
         Closure { equations, beside: RefCell::new([vec![0.0; states], vec![0.0; inputs], vec![0.0; states]]) }
     }
@@ -103,15 +103,15 @@ impl Hybrid for Closure {
         (self.equations.states.iter().map(|(_, start)| *start).collect(), Vec::new())
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         (self.equations.derivatives)(at.t, at.x, at.u, dx);
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y.copy_from_slice(at.x);
     }
 
-    fn tangent(&self, at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         y.copy_from_slice(along.x);
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let length = largest(along.x).max(largest(along.u));
@@ -150,9 +150,9 @@ where
         abilities: Abilities { rollback: true, variable_step: true, ..Abilities::default() },
         ..Interface::default()
     };
-    let update: Arc<Update<S>> = Arc::new(update);
+    let update: Arc<UpdateFunction<S>> = Arc::new(update);
     let now = (state, outputs.iter().map(|(_, start)| *start).collect::<Vec<f64>>());
-    move || Discrete {
+    move || DiscreteModel {
         interface: interface.clone(),
         update: update.clone(),
         inputs: vec![0.0; N],
@@ -160,23 +160,23 @@ where
     }
 }
 
-type Update<S> = dyn Fn(&mut S, f64, &[f64], &mut [f64]) + Send + Sync;
+type UpdateFunction<S> = dyn Fn(&mut S, f64, &[f64], &mut [f64]) + Send + Sync;
 
-struct Discrete<S> {
+struct DiscreteModel<S> {
     interface: Interface,
-    update: Arc<Update<S>>,
+    update: Arc<UpdateFunction<S>>,
     inputs: Vec<f64>,
     /// The state and the outputs.
     memory: Memory<(S, Vec<f64>)>,
 }
 
-impl<S> fmt::Debug for Discrete<S> {
+impl<S> fmt::Debug for DiscreteModel<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Discrete({:?})", self.interface)
     }
 }
 
-impl<S: Clone + Send + Sync> Simulator for Discrete<S> {
+impl<S: Clone + Send + Sync> Simulator for DiscreteModel<S> {
     fn interface(&self) -> &Interface {
         &self.interface
     }

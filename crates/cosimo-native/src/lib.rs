@@ -6,9 +6,9 @@
 
 pub mod closure;
 mod hybrid;
-pub mod integrated;
 pub mod linear;
 mod model;
+pub mod native_hybrid;
 mod ode;
 mod phi;
 mod recipe;
@@ -16,10 +16,13 @@ pub mod solver;
 mod tangents;
 
 pub use closure::{Blueprint, discrete, ode};
-pub use hybrid::{Beginning, CROWD, Completed, Equations, HybridSimulator, Method, Settled, crowded};
-pub use integrated::Integrated;
+pub use hybrid::{
+    CROWD, CompletedStep, Equations, EventResult, HybridSimulator, InitialState, IntegrationMethod,
+    too_many_events,
+};
 pub use linear::Linear;
-pub use model::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
+pub use model::{Event, Hybrid, ModelPoint, OutputKind, Quantity, Tangent, Unknown};
+pub use native_hybrid::NativeHybrid;
 pub use ode::{ABILITIES, Model, Ode};
-pub use recipe::Recipe;
+pub use recipe::ParameterRebuild;
 pub use solver::Solver;

@@ -5,7 +5,7 @@
 
 use cosimo_core::{Abilities, Interface, Options, Port};
 
-use crate::model::{Direction, Known, Unknown};
+use crate::model::{Quantity, Tangent, Unknown};
 use crate::ode::{ABILITIES, Model, Ode};
 use crate::phi::Phi;
 use crate::solver::Solver;
@@ -101,18 +101,18 @@ impl Model for Linear {
         combine(&self.c, x, &self.d, u, y);
     }
 
-    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         combine(&self.a, along.x, &self.b, along.u, dx);
         combine(&self.c, along.x, &self.d, along.u, y);
     }
 
-    fn depends(&self, value: Unknown, on: Known) -> bool {
+    fn depends(&self, value: Unknown, on: Quantity) -> bool {
         let (n, m) = (self.initial.len(), self.inputs.len());
         let factor = match (value, on) {
-            (Unknown::Derivative(row), Known::State(column)) => self.a[row * n + column],
-            (Unknown::Derivative(row), Known::Input(column)) => self.b[row * m + column],
-            (Unknown::Output(row), Known::State(column)) => self.c[row * n + column],
-            (Unknown::Output(row), Known::Input(column)) => self.d[row * m + column],
+            (Unknown::Derivative(row), Quantity::State(column)) => self.a[row * n + column],
+            (Unknown::Derivative(row), Quantity::Input(column)) => self.b[row * m + column],
+            (Unknown::Output(row), Quantity::State(column)) => self.c[row * n + column],
+            (Unknown::Output(row), Quantity::Input(column)) => self.d[row * m + column],
             (Unknown::Indicator(_), _) => 0.0,
         };
         factor != 0.0
@@ -135,7 +135,7 @@ pub(crate) fn combine(p: &[f64], x: &[f64], q: &[f64], u: &[f64], into: &mut [f6
 
 /// The solution of x' = A x from `initial` at 0, one row of columns per instant. Each instant starts afresh
 /// from 0, so that errors do not gather along the way; instants may be negative.
-pub fn undivided(
+pub fn monolithic(
     a: &[f64],
     initial: &[f64],
     instants: &[f64],

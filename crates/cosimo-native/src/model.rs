@@ -18,23 +18,23 @@ pub trait Hybrid: Send {
     fn states(&self) -> Vec<Port>;
 
     /// What kind of number each output is; the rest are real.
-    fn kinds(&self) -> Vec<Kind> {
+    fn kinds(&self) -> Vec<OutputKind> {
         Vec::new()
     }
 
     /// States and memory at the start.
     fn initial(&self) -> (Vec<f64>, Vec<f64>);
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]);
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]);
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]);
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]);
 
     fn indicator_count(&self) -> usize {
         0
     }
 
     /// Values whose change from above zero to zero or below, or back, is an event.
-    fn indicators(&self, _at: &Point<'_>, _z: &mut [f64]) {}
+    fn indicators(&self, _at: &ModelPoint<'_>, _z: &mut [f64]) {}
 
     /// Changes states and memory as the point demands. Asked at the start too, and whenever somebody thinks that
     /// there is an event: a point where nothing happens is no mistake.
@@ -53,17 +53,17 @@ pub trait Hybrid: Send {
     }
 
     /// How derivatives and outputs change when states and inputs move along a direction.
-    fn tangent(&self, at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]);
+    fn tangent(&self, at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]);
 
     /// Whether one value ever changes with another. Outputs and inputs are the interface's matter.
-    fn depends(&self, _value: Unknown, _on: Known) -> bool {
+    fn depends(&self, _value: Unknown, _on: Quantity) -> bool {
         true
     }
 }
 
 /// Where a model is.
 #[derive(Debug, Clone, Copy)]
-pub struct Point<'a> {
+pub struct ModelPoint<'a> {
     pub t: f64,
     pub x: &'a [f64],
     pub m: &'a [f64],
@@ -72,7 +72,7 @@ pub struct Point<'a> {
 
 /// Where states and inputs move to.
 #[derive(Debug, Clone, Copy)]
-pub struct Direction<'a> {
+pub struct Tangent<'a> {
     pub x: &'a [f64],
     pub u: &'a [f64],
 }
@@ -85,14 +85,14 @@ pub enum Unknown {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum Quantity {
     State(usize),
     Input(usize),
 }
 
 /// What an output can be. The discrete kinds change at events only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutputKind {
     Real,
     /// Real, but constant between events.
     Held,
@@ -128,11 +128,11 @@ impl<M: Model> Hybrid for M {
         (Model::initial(self), Vec::new())
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         Model::derivatives_at(self, at.t, at.x, at.u, dx);
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         Model::outputs(self, at.x, at.u, y);
     }
 
@@ -140,11 +140,11 @@ impl<M: Model> Hybrid for M {
         Model::nominals(self, into);
     }
 
-    fn tangent(&self, at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         Model::tangent(self, at.x, at.u, along, dx, y);
     }
 
-    fn depends(&self, value: Unknown, on: Known) -> bool {
+    fn depends(&self, value: Unknown, on: Quantity) -> bool {
         Model::depends(self, value, on)
     }
 }

@@ -15,8 +15,8 @@ use cosimo_core::{
 };
 
 use crate::linear::Linear;
-use crate::model::{Direction, Known, Unknown};
-use crate::recipe::Recipe;
+use crate::model::{Quantity, Tangent, Unknown};
+use crate::recipe::ParameterRebuild;
 use crate::solver::{Exact, Explicit, Solver};
 use crate::tangents::Tangents;
 
@@ -54,10 +54,10 @@ pub trait Model: Send {
     /// How derivatives and outputs change when states and inputs move along a direction. Derivatives of outputs by inputs
     /// and by time follow from it; with feedthrough the latter are as good as the slopes of the inputs: a hold says that
     /// the inputs stand still.
-    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]);
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]);
 
     /// Whether one value ever changes with another.
-    fn depends(&self, _value: Unknown, _on: Known) -> bool {
+    fn depends(&self, _value: Unknown, _on: Quantity) -> bool {
         true
     }
 
@@ -78,7 +78,7 @@ pub struct Ode<M> {
     states: usize,
     slope: Vec<f64>,
     tangents: Tangents,
-    recipe: Option<Recipe<Ode<M>>>,
+    recipe: Option<ParameterRebuild<Ode<M>>>,
 }
 
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl<M: Model> Ode<M> {
     }
 
     /// Lets these parameters change while it runs.
-    pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: Recipe<Ode<M>>) {
+    pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: ParameterRebuild<Ode<M>>) {
         self.interface.tunable = parameters;
         self.recipe = Some(recipe);
     }
@@ -188,7 +188,7 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         self.model.outputs(x, u, out.values);
         if self.interface.abilities.slopes && !out.slopes.is_empty() {
             self.model.derivatives_at(*t, x, u, &mut self.slope);
-            let along = Direction { x: &self.slope, u: du };
+            let along = Tangent { x: &self.slope, u: du };
             self.model.tangent(x, u, &along, self.tangents.derivatives(), out.slopes);
         }
         Ok(())
@@ -213,7 +213,7 @@ impl<M: Model + 'static> Simulator for Ode<M> {
 impl<M: Model + 'static> TunableParameters for Ode<M> {
     /// Equations and solver are built anew; states and inputs stay.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        let rebuilt = Recipe::rebuilt(&mut self.recipe, &self.interface, parameter, value)?;
+        let rebuilt = ParameterRebuild::rebuilt(&mut self.recipe, &self.interface, parameter, value)?;
         (self.model, self.stepper) = (rebuilt.model, rebuilt.stepper);
         Ok(())
     }

@@ -5,32 +5,34 @@ use std::fmt;
 use cosimo_core::{Interface, SimulatorError};
 
 /// What the parameters of a simulator become when one of them has another value. What it is made of decides the maker.
-pub struct Recipe<T>(Box<Rebuild<T>>);
+pub struct ParameterRebuild<T>(Box<Rebuild<T>>);
 
 type Rebuild<T> = dyn FnMut(&str, f64) -> Result<T, SimulatorError> + Send;
 
-impl<T> Recipe<T> {
+impl<T> ParameterRebuild<T> {
     /// From a function of the parameter's name and its new value.
-    pub fn new(rebuild: impl FnMut(&str, f64) -> Result<T, SimulatorError> + Send + 'static) -> Recipe<T> {
-        Recipe(Box::new(rebuild))
+    pub fn new(
+        rebuild: impl FnMut(&str, f64) -> Result<T, SimulatorError> + Send + 'static,
+    ) -> ParameterRebuild<T> {
+        ParameterRebuild(Box::new(rebuild))
     }
 
     /// By the place of the parameter among the tunable ones.
     pub(crate) fn rebuilt(
-        recipe: &mut Option<Recipe<T>>,
+        recipe: &mut Option<ParameterRebuild<T>>,
         interface: &Interface,
         parameter: usize,
         value: f64,
     ) -> Result<T, SimulatorError> {
         let name = interface.tunable.get(parameter);
         match recipe.as_mut().zip(name) {
-            Some((Recipe(rebuild), name)) => rebuild(name, value),
+            Some((ParameterRebuild(rebuild), name)) => rebuild(name, value),
             None => Err(SimulatorError::new("tune", "there is no such parameter")),
         }
     }
 }
 
-impl<T> fmt::Debug for Recipe<T> {
+impl<T> fmt::Debug for ParameterRebuild<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Recipe")
     }

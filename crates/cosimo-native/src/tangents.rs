@@ -5,7 +5,7 @@ use std::ops::Range;
 use cosimo_core::Interface;
 use cosimo_core::linear_model::StateSpaceMatrices;
 
-use crate::model::Direction;
+use crate::model::Tangent;
 
 /// Room for a direction of states and inputs, and for how derivatives and outputs change along it.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Tangents {
     fn columns(
         &mut self,
         columns: Range<usize>,
-        tangent: impl Fn(&Direction<'_>, &mut [f64], &mut [f64]),
+        tangent: impl Fn(&Tangent<'_>, &mut [f64], &mut [f64]),
         mut each: impl FnMut(usize, &[f64], &[f64]),
     ) {
         let (dx, y) = self.change.split_at_mut(self.states);
@@ -37,7 +37,7 @@ impl Tangents {
             self.along.fill(0.0);
             self.along[column] = 1.0;
             let (along_x, along_u) = self.along.split_at(self.states);
-            tangent(&Direction { x: along_x, u: along_u }, dx, y);
+            tangent(&Tangent { x: along_x, u: along_u }, dx, y);
             each(column, dx, y);
         }
     }
@@ -46,7 +46,7 @@ impl Tangents {
     pub(crate) fn jacobian(
         &mut self,
         into: &mut [f64],
-        tangent: impl Fn(&Direction<'_>, &mut [f64], &mut [f64]),
+        tangent: impl Fn(&Tangent<'_>, &mut [f64], &mut [f64]),
     ) {
         let (states, all) = (self.states, self.along.len());
         self.columns(states..all, tangent, |column, _, y| {
@@ -60,7 +60,7 @@ impl Tangents {
     pub(crate) fn matrices(
         &mut self,
         into: &mut StateSpaceMatrices<'_>,
-        tangent: impl Fn(&Direction<'_>, &mut [f64], &mut [f64]),
+        tangent: impl Fn(&Tangent<'_>, &mut [f64], &mut [f64]),
     ) {
         self.columns(0..self.along.len(), tangent, |column, dx, y| {
             into.set_column(column, dx.iter().copied(), y.iter().copied());

@@ -4,13 +4,13 @@
 
 use std::time::Instant;
 
-use cosimo_ode::{Absolute, Fault, INTEGRATORS, Integrator, Outcome, Settings, System};
+use cosimo_ode::{Absolute, EvaluationFault, INTEGRATORS, Integrator, OdeSystem, Settings, StepOutcome};
 
 /// A chain of masses and springs, the first held, and so cheap that what is left is the integrator.
 struct Chain;
 
-impl System for Chain {
-    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Chain {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         let masses = x.len() / 2;
         for i in 0..masses {
             let left = if i == 0 { 0.0 } else { x[2 * i - 2] };
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 integrator.restart(0.0, &vec![1.0; states]);
                 let before = integrator.counters();
                 let clock = Instant::now();
-                while integrator.step(&mut Chain, 1e3)? != Outcome::Reached {}
+                while integrator.step(&mut Chain, 1e3)? != StepOutcome::Reached {}
                 let nanoseconds = clock.elapsed().as_nanos() as f64;
                 let after = integrator.counters();
                 let evaluations = (after.evaluations - before.evaluations) as f64;

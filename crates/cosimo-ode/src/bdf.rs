@@ -12,8 +12,8 @@ use crate::integrator::{IntegratorEntry, Method};
 use crate::jacobian::Differences;
 use crate::lu::Lu;
 use crate::settings::{HIGHEST_ORDER, Settings};
-use crate::snapshot::{Reader, Unreadable, Writer};
-use crate::system::System;
+use crate::snapshot::{Reader, SnapshotError, Writer};
+use crate::system::OdeSystem;
 
 pub(crate) const BDF: IntegratorEntry = IntegratorEntry {
     name: "bdf",
@@ -53,7 +53,7 @@ const SHIFT: f64 = 1e-8;
 
 /// What is rewound, apart from vectors.
 #[derive(Debug, Clone, Copy)]
-struct Memory {
+struct BdfMemory {
     /// Of the next step.
     order: usize,
     /// Rows that hold differences of the solution.
@@ -81,7 +81,7 @@ struct Memory {
     rate: f64,
 }
 
-const NOTHING: Memory = Memory {
+const NOTHING: BdfMemory = BdfMemory {
     order: 1,
     rows: 0,
     spans: [0.0; ROWS],
@@ -100,7 +100,7 @@ const NOTHING: Memory = Memory {
 #[derive(Debug, Clone)]
 pub(crate) struct Bdf {
     highest: usize,
-    memory: Memory,
+    memory: BdfMemory,
     /// `ROWS` vectors in a row.
     rows: Vec<f64>,
     jacobian: Vec<f64>,
@@ -162,14 +162,14 @@ impl Bdf {
         self.memory.failures = 0;
     }
 
-    pub(crate) fn refresh_jacobian(&mut self) {
+    pub(crate) fn invalidate_jacobian(&mut self) {
         self.memory.jacobian_known = false;
     }
 
     pub(crate) fn attempt(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         stride: Stride,
     ) -> Result<(), Obstacle> {
         if !self.memory.begun {
@@ -205,7 +205,12 @@ impl Bdf {
     }
 
     /// The first difference is the derivative; points before the start are thought to be as far apart as the step is long.
-    fn begin(&mut self, frame: &mut Frame, system: &mut dyn System, stride: Stride) -> Result<(), Obstacle> {
+    fn begin(
+        &mut self,
+        frame: &mut Frame,
+        system: &mut dyn OdeSystem,
+        stride: Stride,
+    ) -> Result<(), Obstacle> {
         if let Err(obstacle) = frame.know_slope(system) {
             self.retreat(frame, RETREAT * stride.size);
             return Err(obstacle);
@@ -288,7 +293,7 @@ impl Bdf {
     fn correct(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         stride: Stride,
         c: &Coefficients,
     ) -> Result<Newton, Obstacle> {
@@ -318,7 +323,7 @@ impl Bdf {
     fn evaluate_jacobian(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         t: f64,
     ) -> Result<(), Obstacle> {
         frame.counters.jacobians += 1;
@@ -373,7 +378,7 @@ impl Bdf {
     fn iterate(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         stride: Stride,
         c: &Coefficients,
     ) -> Result<Newton, Obstacle> {
@@ -570,7 +575,7 @@ impl Bdf {
         self.differences.copy_from(&other.differences);
     }
 
-    pub(crate) fn freeze(&self, writer: &mut Writer<'_>) {
+    pub(crate) fn serialize(&self, writer: &mut Writer<'_>) {
         let memory = &self.memory;
         for count in [memory.order, memory.rows, memory.shown, memory.held, memory.failures, memory.age] {
             writer.count(count);
@@ -582,11 +587,11 @@ impl Bdf {
         writer.numbers(&memory.spans);
         writer.numbers(&self.rows);
         writer.numbers(&self.jacobian);
-        self.matrix.freeze(writer);
-        self.differences.freeze(writer);
+        self.matrix.serialize(writer);
+        self.differences.serialize(writer);
     }
 
-    pub(crate) fn thaw(&mut self, reader: &mut Reader<'_>) -> Result<(), Unreadable> {
+    pub(crate) fn deserialize(&mut self, reader: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let memory = &mut self.memory;
         memory.order = reader.count(self.highest)?.max(1);
         memory.rows = reader.count(ROWS)?;
@@ -603,26 +608,26 @@ impl Bdf {
         reader.numbers(&mut memory.spans)?;
         reader.numbers(&mut self.rows)?;
         reader.numbers(&mut self.jacobian)?;
-        self.matrix.thaw(reader)?;
-        self.differences.thaw(reader)
+        self.matrix.deserialize(reader)?;
+        self.differences.deserialize(reader)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::Fault;
+    use crate::system::EvaluationFault;
 
     /// x'' = -x with its exact Jacobian, so that one iteration solves it.
     struct Oscillator;
 
-    impl System for Oscillator {
-        fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+    impl OdeSystem for Oscillator {
+        fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
             dx.copy_from_slice(&[x[1], -x[0]]);
             Ok(())
         }
 
-        fn jacobian(&mut self, _t: f64, _x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
+        fn jacobian(&mut self, _t: f64, _x: &[f64], out: &mut [f64]) -> Result<bool, EvaluationFault> {
             out.copy_from_slice(&[0.0, 1.0, -1.0, 0.0]);
             Ok(true)
         }

@@ -5,14 +5,14 @@
 //! and freezing it are exact as with every method; but from wherever an integrator was brought by a copy, CVODE starts
 //! anew. Equal calls give equal bits, a step that is taken again gives those of a start.
 
-use crate::failure::{Cause, Failure};
+use crate::failure::{Cause, IntegrationFailure};
 use crate::frame::{Frame, Obstacle, Stride, evaluate, weigh, worst};
-use crate::integrator::{Counters, IntegratorEntry, Method, Outcome};
+use crate::integrator::{Counters, IntegratorEntry, Method, StepOutcome};
 use crate::jacobian::Differences;
 use crate::settings::{HIGHEST_ORDER, Settings};
-use crate::snapshot::{Reader, Unreadable, Writer};
-use crate::sundials::{Answer, Equations, Solver, Trouble, Work};
-use crate::system::System;
+use crate::snapshot::{Reader, SnapshotError, Writer};
+use crate::sundials::{Answer, CvodeCounters, CvodeEquations, Solver, Trouble};
+use crate::system::OdeSystem;
 
 pub(crate) const CVODE: IntegratorEntry = IntegratorEntry {
     name: "cvode",
@@ -34,7 +34,7 @@ const STARTS: usize = 10;
 
 /// What is rewound, apart from vectors.
 #[derive(Debug, Clone, Copy)]
-struct Memory {
+struct CvodeMemory {
     /// Of the next step.
     order: usize,
     /// The degree of the polynomial, and where its derivatives are taken.
@@ -45,7 +45,7 @@ struct Memory {
 #[derive(Debug)]
 pub(crate) struct Cvode {
     highest: usize,
-    memory: Memory,
+    memory: CvodeMemory,
     /// `ROWS` vectors in a row.
     rows: Vec<f64>,
     differences: Differences,
@@ -56,7 +56,7 @@ pub(crate) struct Cvode {
     /// The solver has come to this place by itself.
     live: bool,
     /// What it has counted since its start, as far as that is counted here.
-    counted: Work,
+    counted: CvodeCounters,
 }
 
 /// A copy starts anew.
@@ -70,14 +70,14 @@ impl Clone for Cvode {
             jacobian: self.jacobian.clone(),
             solver: None,
             live: false,
-            counted: Work::default(),
+            counted: CvodeCounters::default(),
         }
     }
 }
 
 /// The system as CVODE sees it.
-struct Asked<'a> {
-    system: &'a mut dyn System,
+struct CvodeSystem<'a> {
+    system: &'a mut dyn OdeSystem,
     counters: &'a mut Counters,
     differences: &'a mut Differences,
     relative: f64,
@@ -86,7 +86,7 @@ struct Asked<'a> {
     obstacle: Option<Obstacle>,
 }
 
-impl Asked<'_> {
+impl CvodeSystem<'_> {
     fn note(&mut self, outcome: Result<(), Obstacle>) -> Answer {
         self.obstacle = outcome.err();
         match self.obstacle {
@@ -97,7 +97,7 @@ impl Asked<'_> {
     }
 }
 
-impl Equations for Asked<'_> {
+impl CvodeEquations for CvodeSystem<'_> {
     fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Answer {
         let outcome = evaluate(self.system, self.counters, t, x, dx);
         self.note(outcome)
@@ -123,13 +123,13 @@ impl Cvode {
     fn new(states: usize, settings: &Settings) -> Self {
         Cvode {
             highest: settings.order,
-            memory: Memory { order: 1, shown: 0, anchor: 0.0 },
+            memory: CvodeMemory { order: 1, shown: 0, anchor: 0.0 },
             rows: vec![0.0; ROWS * states],
             differences: Differences::new(states, settings.pattern.clone()),
             jacobian: vec![0.0; states * states],
             solver: None,
             live: false,
-            counted: Work::default(),
+            counted: CvodeCounters::default(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Cvode {
     }
 
     /// A start takes a new one.
-    pub(crate) fn refresh_jacobian(&mut self) {
+    pub(crate) fn invalidate_jacobian(&mut self) {
         self.forget();
     }
 
@@ -157,13 +157,13 @@ impl Cvode {
     pub(crate) fn step(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         limit: f64,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<StepOutcome, IntegrationFailure> {
         if limit - frame.place.time < SHIFT * frame.place.planned {
             self.shift(frame, limit);
             frame.counters.accepted += 1;
-            return Ok(Outcome::Reached);
+            return Ok(StepOutcome::Reached);
         }
         let mut starts = 0;
         loop {
@@ -185,7 +185,7 @@ impl Cvode {
     fn shift(&mut self, frame: &mut Frame, limit: f64) {
         let n = frame.state.len();
         if !self.live {
-            self.memory = Memory { order: 1, shown: 1, anchor: frame.place.time };
+            self.memory = CvodeMemory { order: 1, shown: 1, anchor: frame.place.time };
             self.rows[..n].copy_from_slice(&frame.state);
             self.rows[n..2 * n].copy_from_slice(&frame.slope);
         }
@@ -200,9 +200,9 @@ impl Cvode {
     fn attempt(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         limit: f64,
-    ) -> Result<Outcome, (Failure, bool)> {
+    ) -> Result<StepOutcome, (IntegrationFailure, bool)> {
         let least = frame.least();
         let Frame { place, relative, absolute, counters, .. } = frame;
         let time = place.time;
@@ -211,13 +211,13 @@ impl Cvode {
         }
         let Some(solver) = &mut self.solver else {
             let message = "there is no memory for CVODE".into();
-            return Err((Failure::Fatal { time, message }, false));
+            return Err((IntegrationFailure::Fatal { time, message }, false));
         };
         if !self.live {
             solver.restart(time, &frame.state, place.planned);
-            self.counted = Work::default();
+            self.counted = CvodeCounters::default();
         }
-        let mut asked = Asked {
+        let mut asked = CvodeSystem {
             system,
             counters,
             differences: &mut self.differences,
@@ -244,26 +244,27 @@ impl Cvode {
             Ok(end) => {
                 self.live = true;
                 self.accept(frame, end, stop);
-                Ok(if end == limit { Outcome::Reached } else { Outcome::Stepped })
+                Ok(if end == limit { StepOutcome::Reached } else { StepOutcome::Stepped })
             }
             Err(trouble) => {
                 weigh(&mut frame.weights, frame.relative, &frame.absolute, &frame.state, &frame.state);
                 let state = worst(solver.errors(), &frame.weights);
                 let step = least.min(limit - time);
-                let stalled = |cause| Failure::Stalled { time, step, cause };
+                let stalled = |cause| IntegrationFailure::Stalled { time, step, cause };
                 Err(match (trouble, obstacle) {
                     (Trouble::Refused, Some(Obstacle::Smaller(cause))) => (stalled(cause), true),
                     (Trouble::Newton, Some(Obstacle::Smaller(cause))) => (stalled(cause), false),
                     (Trouble::Newton, _) => (stalled(Cause::Newton { state }), false),
                     (Trouble::Error, _) => (stalled(Cause::Error { state }), false),
                     (Trouble::Failed, Some(Obstacle::Fatal(message))) => {
-                        (Failure::Fatal { time, message }, false)
+                        (IntegrationFailure::Fatal { time, message }, false)
                     }
-                    (Trouble::Other(name), _) => {
-                        (Failure::Fatal { time, message: format!("CVODE gives up: {name}").into() }, false)
-                    }
+                    (Trouble::Other(name), _) => (
+                        IntegrationFailure::Fatal { time, message: format!("CVODE gives up: {name}").into() },
+                        false,
+                    ),
                     (Trouble::Refused | Trouble::Failed, _) => {
-                        (Failure::Fatal { time, message: "CVODE gives up".into() }, false)
+                        (IntegrationFailure::Fatal { time, message: "CVODE gives up".into() }, false)
                     }
                 })
             }
@@ -275,7 +276,8 @@ impl Cvode {
         let Some(solver) = &mut self.solver else { return };
         let n = frame.state.len();
         let (shown, order) = solver.orders();
-        self.memory = Memory { order: order.max(1), shown: shown.min(HIGHEST_ORDER), anchor: solver.time() };
+        self.memory =
+            CvodeMemory { order: order.max(1), shown: shown.min(HIGHEST_ORDER), anchor: solver.time() };
         for row in 0..=self.memory.shown {
             self.rows[row * n..(row + 1) * n].copy_from_slice(solver.derivative(row));
         }
@@ -319,15 +321,15 @@ impl Cvode {
         self.live = false;
     }
 
-    pub(crate) fn freeze(&self, writer: &mut Writer<'_>) {
+    pub(crate) fn serialize(&self, writer: &mut Writer<'_>) {
         writer.count(self.memory.order);
         writer.count(self.memory.shown);
         writer.numbers(&[self.memory.anchor]);
         writer.numbers(&self.rows);
-        self.differences.freeze(writer);
+        self.differences.serialize(writer);
     }
 
-    pub(crate) fn thaw(&mut self, reader: &mut Reader<'_>) -> Result<(), Unreadable> {
+    pub(crate) fn deserialize(&mut self, reader: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.memory.order = reader.count(self.highest)?.max(1);
         self.memory.shown = reader.count(HIGHEST_ORDER)?;
         let mut anchor = [0.0];
@@ -335,6 +337,6 @@ impl Cvode {
         [self.memory.anchor] = anchor;
         reader.numbers(&mut self.rows)?;
         self.live = false;
-        self.differences.thaw(reader)
+        self.differences.deserialize(reader)
     }
 }

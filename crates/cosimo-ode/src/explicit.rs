@@ -7,8 +7,8 @@
 use crate::failure::Cause;
 use crate::frame::{Frame, Obstacle, Stride, evaluate, norm, weigh, worst};
 use crate::integrator::{IntegratorEntry, Method};
-use crate::snapshot::{Reader, Unreadable, Writer};
-use crate::system::System;
+use crate::snapshot::{Reader, SnapshotError, Writer};
+use crate::system::OdeSystem;
 
 pub(crate) const DORMAND_PRINCE: IntegratorEntry = IntegratorEntry {
     name: "dormand-prince",
@@ -101,7 +101,7 @@ const OTHER_STEPS: usize = 6;
 
 /// What is rewound, apart from vectors.
 #[derive(Debug, Clone, Copy)]
-struct Memory {
+struct ExplicitMemory {
     /// The dense output is that of a step from here.
     anchor: f64,
     width: f64,
@@ -113,13 +113,13 @@ struct Memory {
     elsewhere: usize,
 }
 
-const NOTHING: Memory =
-    Memory { anchor: 0.0, width: 0.0, error: 1e-4, failed: false, at_border: 0, elsewhere: 0 };
+const NOTHING: ExplicitMemory =
+    ExplicitMemory { anchor: 0.0, width: 0.0, error: 1e-4, failed: false, at_border: 0, elsewhere: 0 };
 
 #[derive(Debug, Clone)]
 pub(crate) struct Explicit {
     tableau: &'static Tableau,
-    memory: Memory,
+    memory: ExplicitMemory,
     /// Five vectors in a row: the coefficients of the dense output.
     dense: Vec<f64>,
     stiff: bool,
@@ -157,12 +157,12 @@ impl Explicit {
     }
 
     /// It has none.
-    pub(crate) fn refresh_jacobian(&mut self) {}
+    pub(crate) fn invalidate_jacobian(&mut self) {}
 
     pub(crate) fn attempt(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         stride: Stride,
     ) -> Result<(), Obstacle> {
         if let Err(obstacle) = self.evaluate_stages(frame, system, stride) {
@@ -195,7 +195,7 @@ impl Explicit {
     fn evaluate_stages(
         &mut self,
         frame: &mut Frame,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         stride: Stride,
     ) -> Result<(), Obstacle> {
         frame.know_slope(system)?;
@@ -311,7 +311,7 @@ impl Explicit {
         self.dense.copy_from_slice(&other.dense);
     }
 
-    pub(crate) fn freeze(&self, writer: &mut Writer<'_>) {
+    pub(crate) fn serialize(&self, writer: &mut Writer<'_>) {
         let memory = self.memory;
         writer.numbers(&[memory.anchor, memory.width, memory.error]);
         writer.flag(memory.failed);
@@ -320,13 +320,13 @@ impl Explicit {
         writer.numbers(&self.dense);
     }
 
-    pub(crate) fn thaw(&mut self, reader: &mut Reader<'_>) -> Result<(), Unreadable> {
+    pub(crate) fn deserialize(&mut self, reader: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let mut numbers = [0.0; 3];
         reader.numbers(&mut numbers)?;
         let [anchor, width, error] = numbers;
         let failed = reader.flag()?;
         let (at_border, elsewhere) = (reader.small_count()?, reader.small_count()?);
-        self.memory = Memory { anchor, width, error, failed, at_border, elsewhere };
+        self.memory = ExplicitMemory { anchor, width, error, failed, at_border, elsewhere };
         reader.numbers(&mut self.dense)
     }
 }

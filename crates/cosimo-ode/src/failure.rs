@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// The integrator stays at the end of its last accepted step.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Failure {
+pub enum IntegrationFailure {
     /// The system said so: handed through at once.
     #[error("{message} (in a step from t = {time})")]
     Fatal { time: f64, message: Cow<'static, str> },
@@ -48,7 +48,7 @@ pub enum Cause {
     Refused { message: Cow<'static, str> },
 }
 
-impl Failure {
+impl IntegrationFailure {
     /// In words, with states by name where there are names: to an integrator they have numbers.
     pub fn naming(&self, states: &[String]) -> String {
         let mut words = self.to_string();

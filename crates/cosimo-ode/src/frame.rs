@@ -3,7 +3,7 @@
 use crate::failure::Cause;
 use crate::integrator::Counters;
 use crate::settings::Settings;
-use crate::system::{Fault, System};
+use crate::system::{EvaluationFault, OdeSystem};
 
 /// A step that would end with so few steps left to its limit shares the rest evenly with them: their number stays the
 /// same, the last is not a tiny one, and from limit to limit the sizes are equal. Multistep methods live on that.
@@ -11,7 +11,7 @@ const EVENLY: f64 = 8.0;
 
 /// What is rewound. Vectors of the same kind are in `Frame`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct FramePlace {
     /// Where the last step began; `time` if there was none.
     pub(crate) start: f64,
     pub(crate) time: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Place {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
-    pub(crate) place: Place,
+    pub(crate) place: FramePlace,
     pub(crate) state: Vec<f64>,
     /// The state where the last step began.
     pub(crate) previous: Vec<f64>,
@@ -64,7 +64,7 @@ impl Frame {
     pub(crate) fn new(states: usize, settings: &Settings) -> Self {
         let zeros = || vec![0.0; states];
         Frame {
-            place: Place {
+            place: FramePlace {
                 start: 0.0,
                 time: 0.0,
                 planned: 0.0,
@@ -115,7 +115,7 @@ impl Frame {
     }
 
     /// The derivative at the present place, unless it is known.
-    pub(crate) fn know_slope(&mut self, system: &mut dyn System) -> Result<(), Obstacle> {
+    pub(crate) fn know_slope(&mut self, system: &mut dyn OdeSystem) -> Result<(), Obstacle> {
         if !self.place.slope_known {
             evaluate(system, &mut self.counters, self.place.time, &self.state, &mut self.slope)?;
             self.place.slope_known = true;
@@ -127,7 +127,7 @@ impl Frame {
     /// Source: Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, section II.4, "Starting Step Size".
     pub(crate) fn plan_first(
         &mut self,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         order: usize,
         limit: f64,
     ) -> Result<(), Obstacle> {
@@ -142,7 +142,7 @@ impl Frame {
         Ok(())
     }
 
-    fn guess(&mut self, system: &mut dyn System, order: usize, limit: f64) -> Result<f64, Obstacle> {
+    fn guess(&mut self, system: &mut dyn OdeSystem, order: usize, limit: f64) -> Result<f64, Obstacle> {
         weigh(&mut self.weights, self.relative, &self.absolute, &self.state, &self.state);
         let d0 = norm(&self.state, &self.weights);
         let d1 = norm(&self.slope, &self.weights);
@@ -179,7 +179,7 @@ impl Frame {
 
 /// One call of the system, counted and checked.
 pub(crate) fn evaluate(
-    system: &mut dyn System,
+    system: &mut dyn OdeSystem,
     counters: &mut Counters,
     t: f64,
     x: &[f64],
@@ -193,11 +193,11 @@ pub(crate) fn evaluate(
     }
 }
 
-impl From<Fault> for Obstacle {
-    fn from(fault: Fault) -> Self {
+impl From<EvaluationFault> for Obstacle {
+    fn from(fault: EvaluationFault) -> Self {
         match fault {
-            Fault::Retry(message) => Obstacle::Smaller(Cause::Refused { message }),
-            Fault::Fatal(message) => Obstacle::Fatal(message),
+            EvaluationFault::Retry(message) => Obstacle::Smaller(Cause::Refused { message }),
+            EvaluationFault::Fatal(message) => Obstacle::Fatal(message),
         }
     }
 }

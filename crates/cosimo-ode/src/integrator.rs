@@ -6,11 +6,11 @@ use crate::bdf::Bdf;
 #[cfg(feature = "cvode")]
 use crate::cvode::Cvode;
 use crate::explicit::Explicit;
-use crate::failure::Failure;
-use crate::frame::{Frame, Obstacle, Place, Stride};
+use crate::failure::IntegrationFailure;
+use crate::frame::{Frame, FramePlace, Obstacle, Stride};
 use crate::settings::{Refusal, Settings};
-use crate::snapshot::{Reader, Unreadable, Writer};
-use crate::system::System;
+use crate::snapshot::{Reader, SnapshotError, Writer};
+use crate::system::OdeSystem;
 
 /// How often derivatives that are refused at the very start are asked for again: no step size can help there.
 const STARTS: u32 = 10;
@@ -49,7 +49,7 @@ pub struct Counters {
 
 /// What a step came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StepOutcome {
     /// One step nearer to the limit.
     Stepped,
     /// Exactly at the limit.
@@ -106,8 +106,8 @@ impl Integrator {
     pub fn restart(&mut self, t: f64, x: &[f64]) {
         self.frame.state.copy_from_slice(x);
         self.frame.previous.copy_from_slice(x);
-        self.frame.place = Place { start: t, time: t, ..self.frame.place };
-        self.begin_anew();
+        self.frame.place = FramePlace { start: t, time: t, ..self.frame.place };
+        self.restart_order();
     }
 
     /// Takes the last step back to `t` within it. The state is that of the dense output, which stays what it was up to
@@ -117,11 +117,11 @@ impl Integrator {
         self.at(t, &mut state);
         self.frame.trial = std::mem::replace(&mut self.frame.state, state);
         self.frame.place.time = t;
-        self.begin_anew();
+        self.restart_order();
     }
 
     /// Forgets all but the place and the dense output: the next step starts anew.
-    pub fn begin_anew(&mut self) {
+    pub fn restart_order(&mut self) {
         self.frame.place.fresh = true;
         self.frame.place.slope_known = false;
         each!(&mut self.method, method => method.forget())
@@ -134,8 +134,8 @@ impl Integrator {
     }
 
     /// The next step takes a new Jacobian, if the method has one.
-    pub fn refresh_jacobian(&mut self) {
-        each!(&mut self.method, method => method.refresh_jacobian())
+    pub fn invalidate_jacobian(&mut self) {
+        each!(&mut self.method, method => method.invalidate_jacobian())
     }
 
     /// Above 0, from the next step on. It is rewound like the place.
@@ -145,18 +145,22 @@ impl Integrator {
 
     /// One internal step. The system is not evaluated beyond `limit`, and a step that gets there ends there exactly.
     /// After a failure the place is that of before the call.
-    pub fn step(&mut self, system: &mut dyn System, limit: f64) -> Result<Outcome, Failure> {
+    pub fn step(
+        &mut self,
+        system: &mut dyn OdeSystem,
+        limit: f64,
+    ) -> Result<StepOutcome, IntegrationFailure> {
         let time = self.frame.place.time;
         if !(limit >= time && limit.is_finite()) {
-            return Err(Failure::Limit { time, limit });
+            return Err(IntegrationFailure::Limit { time, limit });
         }
         if limit == time {
-            return Ok(Outcome::Reached);
+            return Ok(StepOutcome::Reached);
         }
         if self.frame.state.is_empty() {
             self.frame.accept(Stride { size: limit - time, end: limit });
             self.frame.counters.accepted += 1;
-            return Ok(Outcome::Reached);
+            return Ok(StepOutcome::Reached);
         }
         #[cfg(feature = "cvode")]
         if let Method::Cvode(cvode) = &self.method {
@@ -175,20 +179,20 @@ impl Integrator {
             match attempt {
                 Ok(()) => {
                     self.frame.counters.accepted += 1;
-                    return Ok(if stride.end == limit { Outcome::Reached } else { Outcome::Stepped });
+                    return Ok(if stride.end == limit { StepOutcome::Reached } else { StepOutcome::Stepped });
                 }
-                Err(Obstacle::Fatal(message)) => return Err(Failure::Fatal { time, message }),
+                Err(Obstacle::Fatal(message)) => return Err(IntegrationFailure::Fatal { time, message }),
                 Err(Obstacle::Smaller(cause)) => {
                     self.frame.counters.rejected += 1;
                     if stride.size <= self.frame.least() {
-                        return Err(Failure::Stalled { time, step: stride.size, cause });
+                        return Err(IntegrationFailure::Stalled { time, step: stride.size, cause });
                     }
                 }
             }
         }
     }
 
-    fn begin(&mut self, system: &mut dyn System, limit: f64) -> Result<(), Failure> {
+    fn begin(&mut self, system: &mut dyn OdeSystem, limit: f64) -> Result<(), IntegrationFailure> {
         let time = self.frame.place.time;
         let mut starts = 0;
         while self.frame.place.fresh {
@@ -196,12 +200,12 @@ impl Integrator {
             let order = if let Method::Explicit(explicit) = &self.method { explicit.order() } else { 1 };
             match self.frame.plan_first(system, order, limit) {
                 Ok(()) => {}
-                Err(Obstacle::Fatal(message)) => return Err(Failure::Fatal { time, message }),
+                Err(Obstacle::Fatal(message)) => return Err(IntegrationFailure::Fatal { time, message }),
                 Err(Obstacle::Smaller(cause)) => {
                     self.frame.counters.rejected += 1;
                     starts += 1;
                     if starts == STARTS {
-                        return Err(Failure::Stalled { time, step: 0.0, cause });
+                        return Err(IntegrationFailure::Stalled { time, step: 0.0, cause });
                     }
                 }
             }
@@ -239,7 +243,7 @@ impl Integrator {
     /// The state anywhere in the last step; at its ends, the exact bits. Outside it the polynomial goes on. Before the
     /// first step it is the state of the start.
     pub fn at(&self, t: f64, x: &mut [f64]) {
-        let Place { start, time, .. } = self.frame.place;
+        let FramePlace { start, time, .. } = self.frame.place;
         if t == time || start == time {
             x.copy_from_slice(&self.frame.state);
         } else if t == start {
@@ -306,7 +310,7 @@ impl Integrator {
     }
 
     /// Appends the place as bytes. Settings and counters are not part of it.
-    pub fn freeze(&self, bytes: &mut Vec<u8>) {
+    pub fn serialize(&self, bytes: &mut Vec<u8>) {
         let mut writer = Writer::begin(bytes, self.name, self.frame.state.len());
         let place = self.frame.place;
         writer.numbers(&[place.start, place.time, place.planned, place.largest]);
@@ -315,11 +319,11 @@ impl Integrator {
         writer.numbers(&self.frame.state);
         writer.numbers(&self.frame.previous);
         writer.numbers(&self.frame.slope);
-        each!(&self.method, method => method.freeze(&mut writer))
+        each!(&self.method, method => method.serialize(&mut writer))
     }
 
     /// Goes to a frozen place. Nothing changes if the bytes are not those of such an integrator.
-    pub fn thaw(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+    pub fn deserialize(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         // A dry run on the bytes alone is not worth its code: thawing is rare, a copy is cheap.
         let mut copy = self.clone();
         copy.read(bytes)?;
@@ -327,17 +331,17 @@ impl Integrator {
         Ok(())
     }
 
-    fn read(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+    fn read(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let mut reader = Reader::begin(bytes, self.name, self.frame.state.len())?;
         let mut numbers = [0.0; 4];
         reader.numbers(&mut numbers)?;
         let [start, time, planned, largest] = numbers;
         let (fresh, slope_known) = (reader.flag()?, reader.flag()?);
-        self.frame.place = Place { start, time, planned, largest, fresh, slope_known };
+        self.frame.place = FramePlace { start, time, planned, largest, fresh, slope_known };
         reader.numbers(&mut self.frame.state)?;
         reader.numbers(&mut self.frame.previous)?;
         reader.numbers(&mut self.frame.slope)?;
-        each!(&mut self.method, method => method.thaw(&mut reader))?;
+        each!(&mut self.method, method => method.deserialize(&mut reader))?;
         reader.end()
     }
 }

@@ -7,8 +7,8 @@
 
 use crate::frame::{Obstacle, evaluate};
 use crate::integrator::Counters;
-use crate::snapshot::{Reader, Unreadable, Writer};
-use crate::system::System;
+use crate::snapshot::{Reader, SnapshotError, Writer};
+use crate::system::OdeSystem;
 
 /// Which derivatives depend on which states, and which states can be varied together.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,7 +113,7 @@ impl Differences {
     #[expect(clippy::too_many_arguments)] // all are lent, and a struct of them would be made for this call
     pub(crate) fn fill(
         &mut self,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         counters: &mut Counters,
         t: f64,
         x: &[f64],
@@ -164,11 +164,11 @@ impl Differences {
         self.factors.copy_from_slice(&other.factors);
     }
 
-    pub(crate) fn freeze(&self, writer: &mut Writer<'_>) {
+    pub(crate) fn serialize(&self, writer: &mut Writer<'_>) {
         writer.numbers(&self.factors);
     }
 
-    pub(crate) fn thaw(&mut self, reader: &mut Reader<'_>) -> Result<(), Unreadable> {
+    pub(crate) fn deserialize(&mut self, reader: &mut Reader<'_>) -> Result<(), SnapshotError> {
         reader.numbers(&mut self.factors)
     }
 }
@@ -176,12 +176,12 @@ impl Differences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::Fault;
+    use crate::system::EvaluationFault;
 
     struct Of(fn(f64) -> f64);
 
-    impl System for Of {
-        fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+    impl OdeSystem for Of {
+        fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
             dx[0] = (self.0)(x[0]);
             Ok(())
         }

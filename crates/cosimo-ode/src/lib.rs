@@ -42,14 +42,14 @@ mod snapshot;
 mod sundials;
 mod system;
 
-pub use failure::{Cause, Failure};
-pub use integrator::{Counters, Integrator, IntegratorEntry, Outcome};
+pub use failure::{Cause, IntegrationFailure};
+pub use integrator::{Counters, Integrator, IntegratorEntry, StepOutcome};
 pub use jacobian::Pattern;
-pub use newton::{Equations, Newton, Solved, Unsolved};
-pub use root::{Direction, Roots};
+pub use newton::{Equations, Newton, NewtonError, Solution};
+pub use root::{CrossingDirection, Roots};
 pub use settings::{Absolute, HIGHEST_ORDER, Refusal, Settings};
-pub use snapshot::Unreadable;
-pub use system::{Fault, System};
+pub use snapshot::SnapshotError;
+pub use system::{EvaluationFault, OdeSystem};
 
 /// All methods of this build.
 pub const INTEGRATORS: &[&IntegratorEntry] = &[

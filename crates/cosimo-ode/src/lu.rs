@@ -1,7 +1,7 @@
 //! A dense matrix as the product of triangles, with partial pivoting by rows.
 //! Source: Golub & Van Loan, Matrix Computations, section 3.4, algorithm 3.4.1.
 
-use crate::snapshot::{Reader, Unreadable, Writer};
+use crate::snapshot::{Reader, SnapshotError, Writer};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Lu {
@@ -82,14 +82,14 @@ impl Lu {
         self.pivots.copy_from_slice(&other.pivots);
     }
 
-    pub(crate) fn freeze(&self, writer: &mut Writer<'_>) {
+    pub(crate) fn serialize(&self, writer: &mut Writer<'_>) {
         writer.numbers(&self.factors);
         for pivot in &self.pivots {
             writer.count(*pivot);
         }
     }
 
-    pub(crate) fn thaw(&mut self, reader: &mut Reader<'_>) -> Result<(), Unreadable> {
+    pub(crate) fn deserialize(&mut self, reader: &mut Reader<'_>) -> Result<(), SnapshotError> {
         reader.numbers(&mut self.factors)?;
         for pivot in &mut self.pivots {
             *pivot = reader.count(self.size - 1)?;

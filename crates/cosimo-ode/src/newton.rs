@@ -27,7 +27,7 @@ pub struct Newton {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Solved {
+pub struct Solution {
     pub iterations: u32,
     /// How often `g` was asked.
     pub evaluations: u64,
@@ -35,7 +35,7 @@ pub struct Solved {
 
 /// Why there is no solution. The unknowns are left where the residual was least.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unsolved<E> {
+pub enum NewtonError<E> {
     /// `g` itself failed.
     Refused(E),
     /// No step makes the residual smaller; the worst of them, and whose it is.
@@ -84,7 +84,7 @@ impl Newton {
         &mut self,
         u: &mut [f64],
         g: impl FnMut(&[f64], &mut [f64]) -> Result<(), E>,
-    ) -> Result<Solved, Unsolved<E>> {
+    ) -> Result<Solution, NewtonError<E>> {
         self.solve_equations(u, &mut Function(g))
     }
 
@@ -93,10 +93,10 @@ impl Newton {
         &mut self,
         u: &mut [f64],
         g: &mut G,
-    ) -> Result<Solved, Unsolved<G::Error>> {
+    ) -> Result<Solution, NewtonError<G::Error>> {
         let mut evaluations = 1;
         let mut declared = true;
-        g.value(u, &mut self.value).map_err(Unsolved::Refused)?;
+        g.value(u, &mut self.value).map_err(NewtonError::Refused)?;
         self.measure(u);
         let mut norm = self.look(u);
         let mut sharp = false; // the Jacobian is that of this iterate
@@ -104,7 +104,7 @@ impl Newton {
         let mut iterations = 0;
         while norm.is_finite() && !self.settled(u) && iterations < ITERATIONS {
             if !known {
-                declared = declared && g.derivatives(self.lu.matrix()).map_err(Unsolved::Refused)?;
+                declared = declared && g.derivatives(self.lu.matrix()).map_err(NewtonError::Refused)?;
                 if declared {
                     self.subtract_from_one(u.len());
                 } else {
@@ -131,7 +131,7 @@ impl Newton {
                 let asked = g.value(&trial, &mut self.value);
                 evaluations += 1;
                 self.trial = trial;
-                asked.map_err(Unsolved::Refused)?;
+                asked.map_err(NewtonError::Refused)?;
                 norm = self.look_at_trial();
                 if norm < (1.0 - 1e-4 * part) * before || part < SMALLEST_PART {
                     break;
@@ -140,7 +140,7 @@ impl Newton {
             }
             if norm.is_nan() || norm >= before {
                 // Worse than where it was: with a fresh Jacobian that is the end, and rounding perhaps the reason.
-                g.value(u, &mut self.value).map_err(Unsolved::Refused)?;
+                g.value(u, &mut self.value).map_err(NewtonError::Refused)?;
                 evaluations += 1;
                 norm = self.look(u);
                 if sharp && !declared {
@@ -154,7 +154,7 @@ impl Newton {
             known = norm <= CONTRACTION * before;
             sharp = false;
         }
-        g.value(u, &mut self.value).map_err(Unsolved::Refused)?;
+        g.value(u, &mut self.value).map_err(NewtonError::Refused)?;
         self.look(u);
         let (unknown, residual) = self.worst();
         let near = |place: usize| {
@@ -163,9 +163,9 @@ impl Newton {
             began.max(u[place].abs()).max(self.value[place].abs())
         };
         if u.is_empty() || residual <= NEAR * near(unknown) {
-            return Ok(Solved { iterations, evaluations: evaluations + 1 });
+            return Ok(Solution { iterations, evaluations: evaluations + 1 });
         }
-        Err(Unsolved::Stuck { iterations, unknown, residual })
+        Err(NewtonError::Stuck { iterations, unknown, residual })
     }
 
     /// An unknown that is zero so far is taken for as large as the largest of the others.
@@ -224,7 +224,7 @@ impl Newton {
     }
 
     /// 1 - dg/du, column by column. `value` holds g(u) before and after.
-    fn differentiate<G: Equations>(&mut self, u: &[f64], g: &mut G) -> Result<u64, Unsolved<G::Error>> {
+    fn differentiate<G: Equations>(&mut self, u: &[f64], g: &mut G) -> Result<u64, NewtonError<G::Error>> {
         let n = u.len();
         for column in 0..n {
             self.trial.copy_from_slice(u);
@@ -232,7 +232,7 @@ impl Newton {
             let shifted = u[column] + f64::EPSILON.sqrt() * size;
             let shift = shifted - u[column];
             self.trial[column] = shifted;
-            g.value(&self.trial, &mut self.step).map_err(Unsolved::Refused)?;
+            g.value(&self.trial, &mut self.step).map_err(NewtonError::Refused)?;
             let matrix = self.lu.matrix();
             for row in 0..n {
                 let slope = (self.step[row] - self.value[row]) / shift;

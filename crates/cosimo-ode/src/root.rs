@@ -8,11 +8,11 @@
 //! even number of changes between two neighbouring points is not seen: such a graze is made rarer by more samples, and
 //! impossible only by a largest step.
 
-use crate::failure::Failure;
+use crate::failure::IntegrationFailure;
 use crate::frame::spacing;
 use crate::integrator::Integrator;
-use crate::snapshot::{Reader, Unreadable, Writer};
-use crate::system::{Fault, System};
+use crate::snapshot::{Reader, SnapshotError, Writer};
+use crate::system::{EvaluationFault, OdeSystem};
 
 /// So many events in a row, each closer than the gap to the one before, are an accumulation.
 const PATIENCE: u32 = 10;
@@ -22,13 +22,13 @@ const PATIENCE: u32 = 10;
 const EARLY: [f64; 2] = [1.0 / 1024.0, 1.0 / 32.0];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum CrossingDirection {
     Rising,
     Falling,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum RootSide {
     Undecided,
     Below,
     Above,
@@ -40,13 +40,13 @@ pub struct Roots {
     samples: usize,
     gap: f64,
 
-    sides: Vec<Side>,
+    sides: Vec<RootSide>,
     /// The indicators where the search has come to.
     left: Vec<f64>,
     last_event: f64,
     close_events: u32,
 
-    crossed: Vec<Option<Direction>>,
+    crossed: Vec<Option<CrossingDirection>>,
     /// Scratch: indicators at the right end of a bracket and within it, and a state.
     right: Vec<f64>,
     middle: Vec<f64>,
@@ -58,7 +58,7 @@ impl Roots {
         Roots {
             samples: 0,
             gap: 0.0,
-            sides: vec![Side::Undecided; indicators],
+            sides: vec![RootSide::Undecided; indicators],
             left: vec![0.0; indicators],
             last_event: f64::NEG_INFINITY,
             close_events: 0,
@@ -81,12 +81,16 @@ impl Roots {
     }
 
     /// Takes the signs from the place of the integrator: at the beginning, and after whatever an event has changed.
-    pub fn start(&mut self, integrator: &mut Integrator, system: &mut dyn System) -> Result<(), Failure> {
+    pub fn start(
+        &mut self,
+        integrator: &mut Integrator,
+        system: &mut dyn OdeSystem,
+    ) -> Result<(), IntegrationFailure> {
         let time = integrator.time();
         self.x.copy_from_slice(integrator.state());
         look(integrator, system, time, &self.x, &mut self.left)?;
         for (side, z) in self.sides.iter_mut().zip(&self.left) {
-            *side = side_of(*z, Side::Undecided);
+            *side = side_of(*z, RootSide::Undecided);
         }
         Ok(())
     }
@@ -96,14 +100,14 @@ impl Roots {
     pub fn search(
         &mut self,
         integrator: &mut Integrator,
-        system: &mut dyn System,
-    ) -> Result<Option<f64>, Failure> {
+        system: &mut dyn OdeSystem,
+    ) -> Result<Option<f64>, IntegrationFailure> {
         if self.sides.is_empty() {
             return Ok(None);
         }
         let (start, end) = integrator.span();
         let mut left = start;
-        let early = if self.sides.contains(&Side::Undecided) { EARLY.as_slice() } else { &[] };
+        let early = if self.sides.contains(&RootSide::Undecided) { EARLY.as_slice() } else { &[] };
         let samples = self.samples;
         let even = (1..=samples).map(|sample| sample as f64 / (samples + 1) as f64);
         let shares = early.iter().copied().chain(even);
@@ -127,7 +131,7 @@ impl Roots {
     }
 
     /// The indicators that changed at the last event.
-    pub fn crossed(&self) -> impl Iterator<Item = (usize, Direction)> + '_ {
+    pub fn crossed(&self) -> impl Iterator<Item = (usize, CrossingDirection)> + '_ {
         let crossed = self.crossed.iter().enumerate();
         crossed.filter_map(|(indicator, direction)| direction.map(|direction| (indicator, direction)))
     }
@@ -141,10 +145,10 @@ impl Roots {
     fn close_in(
         &mut self,
         integrator: &mut Integrator,
-        system: &mut dyn System,
+        system: &mut dyn OdeSystem,
         mut left: f64,
         mut right: f64,
-    ) -> Result<f64, Failure> {
+    ) -> Result<f64, IntegrationFailure> {
         let end = right;
         let smallest = 2.0 * spacing(left.abs().max(right.abs()));
         let (mut weight, mut stayed) = (1.0, None);
@@ -217,7 +221,7 @@ impl Roots {
         self.left.copy_from_slice(&self.right);
     }
 
-    fn note_event(&mut self, t: f64) -> Result<(), Failure> {
+    fn note_event(&mut self, t: f64) -> Result<(), IntegrationFailure> {
         let gap = self.gap.max(1024.0 * spacing(t));
         if t - self.last_event < gap {
             self.close_events += 1;
@@ -228,7 +232,7 @@ impl Roots {
         if self.close_events < PATIENCE {
             Ok(())
         } else {
-            Err(Failure::Accumulation { time: t, events: self.close_events, gap })
+            Err(IntegrationFailure::Accumulation { time: t, events: self.close_events, gap })
         }
     }
 
@@ -242,14 +246,14 @@ impl Roots {
     }
 
     /// Appends the memory of the signs as bytes. Settings are not part of it.
-    pub fn freeze(&self, bytes: &mut Vec<u8>) {
+    pub fn serialize(&self, bytes: &mut Vec<u8>) {
         let mut writer = Writer::begin(bytes, "roots", self.sides.len());
         for (side, crossed) in self.sides.iter().zip(&self.crossed) {
             writer.count(*side as usize);
             writer.count(match crossed {
                 None => 0,
-                Some(Direction::Rising) => 1,
-                Some(Direction::Falling) => 2,
+                Some(CrossingDirection::Rising) => 1,
+                Some(CrossingDirection::Falling) => 2,
             });
         }
         writer.numbers(&self.left);
@@ -258,12 +262,13 @@ impl Roots {
     }
 
     /// Goes back to a frozen memory. Nothing changes if the bytes are not those of such indicators.
-    pub fn thaw(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+    pub fn deserialize(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let mut copy = self.clone();
         let mut reader = Reader::begin(bytes, "roots", copy.sides.len())?;
         for (side, crossed) in copy.sides.iter_mut().zip(&mut copy.crossed) {
-            *side = [Side::Undecided, Side::Below, Side::Above][reader.count(2)?];
-            *crossed = [None, Some(Direction::Rising), Some(Direction::Falling)][reader.count(2)?];
+            *side = [RootSide::Undecided, RootSide::Below, RootSide::Above][reader.count(2)?];
+            *crossed =
+                [None, Some(CrossingDirection::Rising), Some(CrossingDirection::Falling)][reader.count(2)?];
         }
         reader.numbers(&mut copy.left)?;
         let mut last_event = [0.0];
@@ -279,38 +284,38 @@ impl Roots {
 /// One call of the indicators, counted and checked.
 fn look(
     integrator: &mut Integrator,
-    system: &mut dyn System,
+    system: &mut dyn OdeSystem,
     time: f64,
     x: &[f64],
     z: &mut [f64],
-) -> Result<(), Failure> {
+) -> Result<(), IntegrationFailure> {
     integrator.frame.counters.root_evaluations += 1;
     system.indicators(time, x, z).map_err(|fault| match fault {
-        Fault::Fatal(message) => Failure::Fatal { time, message },
-        Fault::Retry(message) => Failure::Refused { time, message },
+        EvaluationFault::Fatal(message) => IntegrationFailure::Fatal { time, message },
+        EvaluationFault::Retry(message) => IntegrationFailure::Refused { time, message },
     })?;
     match z.iter().position(|z| z.is_nan()) {
         None => Ok(()),
-        Some(index) => Err(Failure::Indicator { time, index }),
+        Some(index) => Err(IntegrationFailure::Indicator { time, index }),
     }
 }
 
-fn side_of(z: f64, before: Side) -> Side {
+fn side_of(z: f64, before: RootSide) -> RootSide {
     match before {
-        Side::Undecided if z == 0.0 => Side::Undecided,
-        _ if z > 0.0 => Side::Above,
-        _ => Side::Below,
+        RootSide::Undecided if z == 0.0 => RootSide::Undecided,
+        _ if z > 0.0 => RootSide::Above,
+        _ => RootSide::Below,
     }
 }
 
-fn crosses(side: Side, z: f64) -> Option<Direction> {
+fn crosses(side: RootSide, z: f64) -> Option<CrossingDirection> {
     match side {
-        Side::Above if z <= 0.0 => Some(Direction::Falling),
-        Side::Below if z > 0.0 => Some(Direction::Rising),
+        RootSide::Above if z <= 0.0 => Some(CrossingDirection::Falling),
+        RootSide::Below if z > 0.0 => Some(CrossingDirection::Rising),
         _ => None,
     }
 }
 
-fn changed(sides: &[Side], z: &[f64]) -> bool {
+fn changed(sides: &[RootSide], z: &[f64]) -> bool {
     sides.iter().zip(z).any(|(side, z)| crosses(*side, *z).is_some())
 }

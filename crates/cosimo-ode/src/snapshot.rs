@@ -39,21 +39,24 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn begin(bytes: &'a [u8], name: &str, size: usize) -> Result<Self, Unreadable> {
+    pub(crate) fn begin(bytes: &'a [u8], name: &str, size: usize) -> Result<Self, SnapshotError> {
         let wanted = format!("{FORM} {name}\n");
         let Some(rest) = bytes.strip_prefix(wanted.as_bytes()) else {
             let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let found = String::from_utf8_lossy(&line[..line.len().min(60)]);
-            return Err(Unreadable(format!("they should begin with `{}`, not `{found}`", wanted.trim_end())));
+            return Err(SnapshotError(format!(
+                "they should begin with `{}`, not `{found}`",
+                wanted.trim_end()
+            )));
         };
         let mut reader = Reader { rest };
         match reader.count(usize::MAX)? {
             found if found == size => Ok(reader),
-            found => Err(Unreadable(format!("they are for a size of {found}, not {size}"))),
+            found => Err(SnapshotError(format!("they are for a size of {found}, not {size}"))),
         }
     }
 
-    pub(crate) fn numbers(&mut self, numbers: &mut [f64]) -> Result<(), Unreadable> {
+    pub(crate) fn numbers(&mut self, numbers: &mut [f64]) -> Result<(), SnapshotError> {
         for number in numbers {
             *number = f64::from_le_bytes(self.take()?);
         }
@@ -61,37 +64,37 @@ impl<'a> Reader<'a> {
     }
 
     /// Of things that were counted one by one: larger numbers were never written, and would overflow.
-    pub(crate) fn small_count(&mut self) -> Result<usize, Unreadable> {
+    pub(crate) fn small_count(&mut self) -> Result<usize, SnapshotError> {
         self.count(u32::MAX as usize)
     }
 
     /// No more than `most`.
-    pub(crate) fn count(&mut self, most: usize) -> Result<usize, Unreadable> {
+    pub(crate) fn count(&mut self, most: usize) -> Result<usize, SnapshotError> {
         let count = u64::from_le_bytes(self.take()?);
         usize::try_from(count)
             .ok()
             .filter(|count| *count <= most)
-            .ok_or_else(|| Unreadable(format!("there is a count of {count} where {most} is the most")))
+            .ok_or_else(|| SnapshotError(format!("there is a count of {count} where {most} is the most")))
     }
 
-    pub(crate) fn flag(&mut self) -> Result<bool, Unreadable> {
+    pub(crate) fn flag(&mut self) -> Result<bool, SnapshotError> {
         match self.take()? {
             [0] => Ok(false),
             [1] => Ok(true),
-            [other] => Err(Unreadable(format!("there is a {other} where yes or no is meant"))),
+            [other] => Err(SnapshotError(format!("there is a {other} where yes or no is meant"))),
         }
     }
 
-    pub(crate) fn end(self) -> Result<(), Unreadable> {
+    pub(crate) fn end(self) -> Result<(), SnapshotError> {
         match self.rest.len() {
             0 => Ok(()),
-            left => Err(Unreadable(format!("{left} bytes are left over"))),
+            left => Err(SnapshotError(format!("{left} bytes are left over"))),
         }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], SnapshotError> {
         let (first, rest) =
-            self.rest.split_first_chunk().ok_or_else(|| Unreadable("they end too early".into()))?;
+            self.rest.split_first_chunk().ok_or_else(|| SnapshotError("they end too early".into()))?;
         self.rest = rest;
         Ok(*first)
     }
@@ -100,4 +103,4 @@ impl<'a> Reader<'a> {
 /// Bytes that are not what was frozen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the bytes cannot be thawed: {0}")]
-pub struct Unreadable(pub(crate) String);
+pub struct SnapshotError(pub(crate) String);

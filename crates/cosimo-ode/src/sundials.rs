@@ -13,7 +13,7 @@ use sundials_sys as c;
 const ATTEMPTS: c_int = 10_000;
 
 /// What CVODE asks while it steps.
-pub(crate) trait Equations {
+pub(crate) trait CvodeEquations {
     fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Answer;
 
     /// Where the derivatives are `dx`; row by row into `out`.
@@ -46,7 +46,7 @@ pub(crate) enum Trouble {
 
 /// Counted by CVODE since the last start.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Work {
+pub(crate) struct CvodeCounters {
     pub(crate) factorisations: u64,
     pub(crate) rejected: u64,
     pub(crate) newton_failures: u64,
@@ -77,17 +77,17 @@ impl fmt::Debug for Solver {
 }
 
 /// Lent to CVODE for the length of one call, see [`Solver::lent`].
-struct Lent<'a> {
-    equations: &'a mut dyn Equations,
+struct CallbackData<'a> {
+    equations: &'a mut dyn CvodeEquations,
     /// Room for a Jacobian row by row; CVODE has it column by column.
     rows: &'a mut [f64],
     /// A panic must not unwind through C.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-impl Lent<'_> {
-    fn answer(&mut self, question: impl FnOnce(&mut dyn Equations, &mut [f64]) -> Answer) -> c_int {
-        let Lent { equations, rows, .. } = self;
+impl CallbackData<'_> {
+    fn answer(&mut self, question: impl FnOnce(&mut dyn CvodeEquations, &mut [f64]) -> Answer) -> c_int {
+        let CallbackData { equations, rows, .. } = self;
         match catch_unwind(AssertUnwindSafe(|| question(&mut **equations, rows))) {
             Ok(Answer::Given) => 0,
             Ok(Answer::Refused) => 1,
@@ -104,7 +104,7 @@ unsafe extern "C" fn derivatives(t: f64, x: c::N_Vector, dx: c::N_Vector, lent: 
     // SAFETY: CVODE hands back the place that `new` gave it, in which `step` has put what lives until CVODE returns, and
     // two vectors of its own that have as many numbers as it was made for and do not overlap.
     unsafe {
-        let lent = &mut **lent.cast::<*mut Lent<'_>>();
+        let lent = &mut **lent.cast::<*mut CallbackData<'_>>();
         let (x, dx) = (numbers(x), numbers_mut(dx));
         lent.answer(|equations, _| equations.derivatives(t, x, dx))
     }
@@ -123,7 +123,7 @@ unsafe extern "C" fn jacobian(
     // SAFETY: as for the derivatives; the matrix is a dense one of as many rows and columns as there are states, its
     // numbers lie column by column.
     unsafe {
-        let lent = &mut **lent.cast::<*mut Lent<'_>>();
+        let lent = &mut **lent.cast::<*mut CallbackData<'_>>();
         let (x, dx) = (numbers(x), numbers(dx));
         let n = x.len();
         let columns = slice::from_raw_parts_mut(c::SUNDenseMatrix_Data(matrix), n * n);
@@ -211,14 +211,14 @@ impl Solver {
     /// One step, not beyond `limit`; where it came to. `rows` is room for a Jacobian.
     pub(crate) fn step(
         &mut self,
-        equations: &mut dyn Equations,
+        equations: &mut dyn CvodeEquations,
         rows: &mut [f64],
         limit: f64,
         least: f64,
         largest: f64,
     ) -> Result<f64, Trouble> {
         let mut time = 0.0;
-        let mut lent = Lent { equations, rows, panic: None };
+        let mut lent = CallbackData { equations, rows, panic: None };
         // SAFETY: all were made by `new`; what is lent lives until CVODE has returned, and is taken back then.
         let flag = unsafe {
             *self.lent.get() = ptr::from_mut(&mut lent).cast();
@@ -301,7 +301,7 @@ impl Solver {
         }
     }
 
-    pub(crate) fn work(&mut self) -> Work {
+    pub(crate) fn work(&mut self) -> CvodeCounters {
         let mut counts: [c_long; 4] = [0; 4];
         // SAFETY: it was made by `new`.
         unsafe {
@@ -312,7 +312,7 @@ impl Solver {
         }
         let [factorisations, errors, unsolved, newton_failures] =
             counts.map(|count| u64::try_from(count).unwrap_or(0));
-        Work { factorisations, rejected: errors + unsolved, newton_failures }
+        CvodeCounters { factorisations, rejected: errors + unsolved, newton_failures }
     }
 }
 

@@ -87,7 +87,7 @@ fn nothing_is_allocated_after_construction() {
                     roots.start(&mut integrator, &mut system).unwrap();
                 }
                 frozen.clear();
-                integrator.freeze(&mut frozen);
+                integrator.serialize(&mut frozen);
             }
             assert!(events > 3);
         };

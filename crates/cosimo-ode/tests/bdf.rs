@@ -7,7 +7,7 @@ use common::{
     Of, ROBERTSON, Random, Robertson, about, near, oscillator, prothero_robinson, relaxes, run, settings,
     started,
 };
-use cosimo_ode::{Absolute, Counters, Fault, Outcome, Pattern, Settings, System};
+use cosimo_ode::{Absolute, Counters, EvaluationFault, OdeSystem, Pattern, Settings, StepOutcome};
 
 #[test]
 fn van_der_pol_relaxes_on_time() {
@@ -73,7 +73,7 @@ fn the_order_keeps_to_its_limit() {
         let mut integrator =
             started("bdf", &Settings { order: limit, ..settings(1e-7, 1e-7) }, 0.0, &[1.0, 0.0]);
         let mut highest = 0;
-        while integrator.step(&mut oscillator(), 5.0).unwrap() != Outcome::Reached {
+        while integrator.step(&mut oscillator(), 5.0).unwrap() != StepOutcome::Reached {
             highest = highest.max(integrator.order());
         }
         assert_eq!(highest, limit);
@@ -84,8 +84,8 @@ fn the_order_keeps_to_its_limit() {
 /// An input that is followed at once, and an oscillator behind it.
 struct Driven<'a>(&'a dyn Fn(f64) -> f64);
 
-impl System for Driven<'_> {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Driven<'_> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         dx[0] = -1000.0 * (x[0] - (self.0)(t));
         dx[1] = x[2];
         dx[2] = -4.0 * x[1] - 0.5 * x[2] + x[0];
@@ -122,7 +122,7 @@ fn windows(size: f64, jitter: f64, tolerance: f64, input: Input) -> (u64, Counte
         }
         loop {
             orders += integrator.order();
-            if integrator.step(&mut system, end).unwrap() == Outcome::Reached {
+            if integrator.step(&mut system, end).unwrap() == StepOutcome::Reached {
                 break;
             }
         }
@@ -199,8 +199,8 @@ struct Rod {
 
 const CELLS: usize = 20;
 
-impl System for Rod {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Rod {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         for i in 0..CELLS {
             let left = if i == 0 { (3.0 * t).sin() } else { x[i - 1] };
             let right = if i + 1 == CELLS { 0.0 } else { x[i + 1] };
@@ -209,7 +209,7 @@ impl System for Rod {
         Ok(())
     }
 
-    fn jacobian(&mut self, _t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
+    fn jacobian(&mut self, _t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, EvaluationFault> {
         // Nonsense, unless it is said to be the Jacobian.
         out.fill(if self.offers_jacobian { 0.0 } else { f64::NAN });
         for i in 0..CELLS {
@@ -233,7 +233,7 @@ fn jacobians_come_from_the_system_from_a_pattern_or_from_all_differences() {
         let mut integrator = started("bdf", &settings, 0.0, &[0.0; CELLS]);
         let mut system = Rod { offers_jacobian };
         run(&mut integrator, &mut system, 1.0);
-        integrator.refresh_jacobian();
+        integrator.invalidate_jacobian();
         run(&mut integrator, &mut system, 2.0);
         println!("{:?}, x = {}", integrator.counters(), integrator.state()[CELLS / 2]);
         (integrator.counters(), integrator.state()[CELLS / 2])
@@ -256,11 +256,11 @@ struct Bounded {
     refused: u32,
 }
 
-impl System for Bounded {
-    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Bounded {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         if x[0] > 1.0 {
             self.refused += 1;
-            return Err(Fault::Retry("above 1".into()));
+            return Err(EvaluationFault::Retry("above 1".into()));
         }
         dx[0] = self.rate * (1.0 - x[0]);
         Ok(())

@@ -11,7 +11,9 @@ use common::{
     ROBERTSON, Random, Robertson, VanDerPol, about, near, oscillator, prothero_robinson, relaxes, run,
     settings, started,
 };
-use cosimo_ode::{Absolute, Cause, Failure, Fault, Integrator, Outcome, Settings, System};
+use cosimo_ode::{
+    Absolute, Cause, EvaluationFault, IntegrationFailure, Integrator, OdeSystem, Settings, StepOutcome,
+};
 
 #[test]
 fn van_der_pol_relaxes_on_time() {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{about, fixed, near, order, oscillator, prothero_robinson, run, settings, started};
-use cosimo_ode::Outcome;
+use cosimo_ode::StepOutcome;
 
 const METHODS: [(&str, [f64; 3]); 2] =
     [("dormand-prince", [5.0, 5.0, 4.0]), ("bogacki-shampine", [3.0, 3.0, 3.0])];
@@ -28,7 +28,7 @@ fn errors(name: &str, steps: usize) -> [f64; 3] {
             errors[1] = errors[1].max((x[0] - t.cos()).abs());
             errors[2] = errors[2].max((dx[0] + t.sin()).abs());
         }
-        if outcome == Outcome::Reached {
+        if outcome == StepOutcome::Reached {
             assert_eq!(integrator.counters().accepted, steps as u64);
             assert_eq!(end, turn);
             return errors;

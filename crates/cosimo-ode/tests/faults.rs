@@ -5,7 +5,8 @@ mod common;
 
 use common::{near, oscillator, run, settings, started};
 use cosimo_ode::{
-    Absolute, Cause, Failure, Fault, INTEGRATORS, Integrator, Pattern, Settings, System, entry,
+    Absolute, Cause, EvaluationFault, INTEGRATORS, IntegrationFailure, Integrator, OdeSystem, Pattern,
+    Settings, entry,
 };
 
 /// The oscillator, which answers what `refuse` says to every call.
@@ -21,15 +22,15 @@ enum Mood {
     Fatal,
 }
 
-impl<R: FnMut(u64, f64) -> Mood> System for Moody<R> {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl<R: FnMut(u64, f64) -> Mood> OdeSystem for Moody<R> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         self.calls += 1;
         oscillator().derivatives(t, x, dx)?;
         match (self.refuse)(self.calls, t) {
             Mood::Well => {}
             Mood::Nan => dx[1] = f64::NAN,
-            Mood::Retry => return Err(Fault::Retry("pressure below vacuum".into())),
-            Mood::Fatal => return Err(Fault::Fatal("memory is gone".into())),
+            Mood::Retry => return Err(EvaluationFault::Retry("pressure below vacuum".into())),
+            Mood::Fatal => return Err(EvaluationFault::Fatal("memory is gone".into())),
         }
         Ok(())
     }
@@ -73,7 +74,7 @@ fn what_stays_wrong_is_told_with_time_step_and_state() {
                     Err(failure) => break failure,
                 }
             };
-            let Failure::Stalled { time, step, cause } = &failure else { panic!("{failure}") };
+            let IntegrationFailure::Stalled { time, step, cause } = &failure else { panic!("{failure}") };
             near(*time, 1.0, 1e-13);
             assert!(*step < 1e-13);
             assert_eq!(*time, integrator.time());
@@ -93,7 +94,10 @@ fn a_start_that_is_refused_is_told() {
     for entry in INTEGRATORS {
         let mut integrator = started(entry.name, &Settings::default(), 3.0, &[1.0, 0.0]);
         let failure = integrator.step(&mut moody(|_, _| Mood::Nan), 4.0).unwrap_err();
-        assert_eq!(failure, Failure::Stalled { time: 3.0, step: 0.0, cause: Cause::NotFinite { state: 1 } });
+        assert_eq!(
+            failure,
+            IntegrationFailure::Stalled { time: 3.0, step: 0.0, cause: Cause::NotFinite { state: 1 } }
+        );
         // But not for one refusal.
         let mut once = moody(|call, _| if call == 1 { Mood::Retry } else { Mood::Well });
         run(&mut integrator, &mut once, 4.0);
@@ -113,7 +117,7 @@ fn a_fatal_fault_passes_through_at_once_and_changes_nothing() {
                 Err(failure) => break failure,
             }
         };
-        let Failure::Fatal { message, .. } = &failure else { panic!("{failure}") };
+        let IntegrationFailure::Fatal { message, .. } = &failure else { panic!("{failure}") };
         assert_eq!(message, "memory is gone");
         assert_eq!(system.calls, 2, "{}", entry.name);
         if integrator.counters().accepted == before.counters().accepted {
@@ -128,7 +132,9 @@ fn a_least_step_is_kept_except_onto_a_limit() {
         let settings = Settings { least: 0.1, ..settings(1e-12, 1e-12) };
         let mut integrator = started(entry.name, &settings, 0.0, &[1.0, 0.0]);
         let failure = integrator.step(&mut oscillator(), 2.0).unwrap_err();
-        let Failure::Stalled { step, cause: Cause::Error { .. }, .. } = failure else { panic!("{failure}") };
+        let IntegrationFailure::Stalled { step, cause: Cause::Error { .. }, .. } = failure else {
+            panic!("{failure}")
+        };
         near(step, 0.1, 1e-9);
         // A millionth of a second is near enough.
         run(&mut integrator, &mut oscillator(), 1e-6);
@@ -148,7 +154,7 @@ fn a_solution_that_explodes_ends_in_a_failure() {
             }
         };
         // x = 1 / (1 - t)
-        let Failure::Stalled { time, .. } = failure else { panic!("{failure}") };
+        let IntegrationFailure::Stalled { time, .. } = failure else { panic!("{failure}") };
         near(time, 1.0, 1e-4);
     }
 }

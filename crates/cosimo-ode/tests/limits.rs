@@ -4,15 +4,15 @@
 mod common;
 
 use common::{about, near, oscillator, settings, started};
-use cosimo_ode::{Fault, INTEGRATORS, Outcome, Settings, System};
+use cosimo_ode::{EvaluationFault, INTEGRATORS, OdeSystem, Settings, StepOutcome};
 
 /// The oscillator, which refuses to look beyond a wall.
 struct Walled {
     wall: f64,
 }
 
-impl System for Walled {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Walled {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         assert!(t <= self.wall, "evaluated at {t}, beyond {}", self.wall);
         oscillator().derivatives(t, x, dx)
     }
@@ -29,9 +29,9 @@ fn a_stair_of_limits_is_reached_to_the_bit() {
         let mut integrator = started(entry.name, &settings(1e-4, 1e-4), 0.0, &[1.0, 0.0]);
         for stair in 1..=200 {
             let wall = 0.05 * f64::from(stair);
-            while integrator.step(&mut Walled { wall }, wall).unwrap() != Outcome::Reached {}
+            while integrator.step(&mut Walled { wall }, wall).unwrap() != StepOutcome::Reached {}
             assert_eq!(integrator.time(), wall);
-            assert_eq!(integrator.step(&mut Walled { wall: -1.0 }, wall), Ok(Outcome::Reached));
+            assert_eq!(integrator.step(&mut Walled { wall: -1.0 }, wall), Ok(StepOutcome::Reached));
         }
         near(integrator.state()[0], 10f64.cos(), 3e-3);
         println!("{}: {:?}", entry.name, integrator.counters());
@@ -51,7 +51,7 @@ fn limits_anywhere_are_reached_to_the_bit() {
         while wall < 1010.0 {
             // From the next number on.
             wall = (wall + 0.5 * 10f64.powf(-16.0 * random.next())).max(wall.next_up());
-            while integrator.step(&mut Walled { wall }, wall).unwrap() != Outcome::Reached {}
+            while integrator.step(&mut Walled { wall }, wall).unwrap() != StepOutcome::Reached {}
             assert_eq!(integrator.time(), wall);
         }
         println!("{}: {:?}", entry.name, integrator.counters());
@@ -85,7 +85,7 @@ fn a_system_without_states_goes_to_its_limit_at_once() {
     for entry in INTEGRATORS {
         let mut integrator = started(entry.name, &Settings::default(), 0.0, &[]);
         let mut nothing = common::Of(|_, _: &[f64], _: &mut [f64]| panic!("nobody needs to know"));
-        assert_eq!(integrator.step(&mut nothing, 7.0), Ok(Outcome::Reached));
+        assert_eq!(integrator.step(&mut nothing, 7.0), Ok(StepOutcome::Reached));
         assert_eq!(integrator.time(), 7.0);
     }
 }

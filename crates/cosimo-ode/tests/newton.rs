@@ -1,8 +1,8 @@
 //! Loops without states: Newton's iteration with damping.
 
-use cosimo_ode::{Equations, Newton, Solved, Unsolved};
+use cosimo_ode::{Equations, Newton, NewtonError, Solution};
 
-fn solve(start: &[f64], g: fn(&[f64], &mut [f64])) -> Result<(Vec<f64>, Solved), Unsolved<()>> {
+fn solve(start: &[f64], g: fn(&[f64], &mut [f64])) -> Result<(Vec<f64>, Solution), NewtonError<()>> {
     let mut u = start.to_vec();
     let solved = Newton::new(u.len()).solve(&mut u, |u, value| {
         g(u, value);
@@ -41,7 +41,7 @@ fn an_exponential_is_climbed_down() {
     assert!((1e-12 * (((5.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0) - u[0]).abs() < 1e-12, "{u:?} {solved:?}");
     let stuck =
         solve(&[0.0], |u, g| g[0] = 1e-12 * (((8.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0)).unwrap_err();
-    assert!(matches!(stuck, Unsolved::Stuck { .. }), "{stuck:?}");
+    assert!(matches!(stuck, NewtonError::Stuck { .. }), "{stuck:?}");
 }
 
 #[test]
@@ -60,11 +60,11 @@ fn small_numbers_are_solved_as_exactly_as_large_ones() {
 #[test]
 fn what_has_no_solution_is_said_to_have_none() {
     // u = u + 1, and u = u^2 + 1.
-    assert!(matches!(solve(&[0.0], |u, g| g[0] = u[0] + 1.0), Err(Unsolved::Stuck { .. })));
+    assert!(matches!(solve(&[0.0], |u, g| g[0] = u[0] + 1.0), Err(NewtonError::Stuck { .. })));
     let stuck = solve(&[0.3], |u, g| g[0] = u[0] * u[0] + 1.0).unwrap_err();
-    let Unsolved::Stuck { unknown: 0, residual, .. } = stuck else { panic!("{stuck:?}") };
+    let NewtonError::Stuck { unknown: 0, residual, .. } = stuck else { panic!("{stuck:?}") };
     assert!((residual - 0.75).abs() < 1e-2, "the least that u - u^2 - 1 can be: {residual}");
-    assert!(matches!(solve(&[0.0], |_, g| g[0] = f64::NAN), Err(Unsolved::Stuck { .. })));
+    assert!(matches!(solve(&[0.0], |_, g| g[0] = f64::NAN), Err(NewtonError::Stuck { .. })));
 }
 
 /// u = cos(u), with a derivative as it is told.
@@ -95,5 +95,5 @@ fn derivatives_save_questions_and_wrong_ones_do_no_harm() {
 #[test]
 fn a_loop_that_is_solved_already_costs_two_questions() {
     let (u, solved) = solve(&[2.0], |_, g| g[0] = 2.0).unwrap();
-    assert_eq!((u[0], solved), (2.0, Solved { iterations: 0, evaluations: 2 }));
+    assert_eq!((u[0], solved), (2.0, Solution { iterations: 0, evaluations: 2 }));
 }

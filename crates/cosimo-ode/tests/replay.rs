@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Of, Random, VanDerPol, oscillator, prothero_robinson, settings, started};
-use cosimo_ode::{Fault, INTEGRATORS, Integrator, Roots, Settings, System};
+use cosimo_ode::{EvaluationFault, INTEGRATORS, Integrator, OdeSystem, Roots, Settings};
 
 /// What a simulator may do to its integrator between two saves.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ fn random_move(random: &mut Random) -> Move {
     }
 }
 
-fn make(integrator: &mut Integrator, roots: &mut Roots, system: &mut dyn System, what: Move) {
+fn make(integrator: &mut Integrator, roots: &mut Roots, system: &mut dyn OdeSystem, what: Move) {
     match what {
         Move::Step { limit } => {
             integrator.step(system, integrator.time() + limit).unwrap();
@@ -38,7 +38,7 @@ fn make(integrator: &mut Integrator, roots: &mut Roots, system: &mut dyn System,
             roots.search(integrator, system).unwrap();
         }
         Move::Renew => integrator.renew(),
-        Move::Refresh => integrator.refresh_jacobian(),
+        Move::Refresh => integrator.invalidate_jacobian(),
         Move::Largest(largest) => integrator.set_largest(largest),
         Move::Restart { nudge } => {
             let state: Vec<f64> = integrator.state().iter().map(|x| x + nudge).collect();
@@ -65,7 +65,7 @@ fn bits(integrator: &Integrator, roots: &Roots) -> Vec<u64> {
 }
 
 /// Saves and goes back at random, thousands of times. A second pair takes no part in any rewinding.
-fn rewinds(name: &str, settings: &Settings, system: &mut dyn System, x: &[f64], rounds: usize) {
+fn rewinds(name: &str, settings: &Settings, system: &mut dyn OdeSystem, x: &[f64], rounds: usize) {
     let mut random = Random(7);
     let mut integrator = started(name, settings, 0.0, x);
     let mut roots = Roots::new(1, x.len()).with_samples(1);
@@ -79,7 +79,7 @@ fn rewinds(name: &str, settings: &Settings, system: &mut dyn System, x: &[f64], 
         let thawed = random.next() < 0.3;
         if thawed {
             bytes.clear();
-            integrator.freeze(&mut bytes);
+            integrator.serialize(&mut bytes);
         } else {
             saved.copy_from(&integrator);
         }
@@ -88,7 +88,7 @@ fn rewinds(name: &str, settings: &Settings, system: &mut dyn System, x: &[f64], 
             make(&mut integrator, &mut roots, system, what);
         }
         if thawed {
-            integrator.thaw(&bytes).unwrap();
+            integrator.deserialize(&bytes).unwrap();
         } else {
             integrator.copy_from(&saved);
         }
@@ -107,12 +107,12 @@ fn rewinds(name: &str, settings: &Settings, system: &mut dyn System, x: &[f64], 
 /// With an indicator: its first state.
 struct Watched<S>(S);
 
-impl<S: System> System for Watched<S> {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl<S: OdeSystem> OdeSystem for Watched<S> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         self.0.derivatives(t, x, dx)
     }
 
-    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), EvaluationFault> {
         z[0] = x[0];
         Ok(())
     }
@@ -152,9 +152,9 @@ fn bytes_that_were_not_frozen_here_are_refused() {
         let mut integrator = started(entry.name, &Settings::default(), 0.0, &[1.0, 0.0]);
         common::run(&mut integrator, &mut oscillator(), 1.0);
         let mut bytes = Vec::new();
-        integrator.freeze(&mut bytes);
+        integrator.serialize(&mut bytes);
         let before = bytes.clone();
-        let mut thaw = |bytes: &[u8]| integrator.thaw(bytes).map_err(|error| error.to_string());
+        let mut thaw = |bytes: &[u8]| integrator.deserialize(bytes).map_err(|error| error.to_string());
         assert_eq!(thaw(&bytes), Ok(()));
         assert!(thaw(&bytes[..bytes.len() - 1]).unwrap_err().ends_with("they end too early"));
         assert!(thaw(&[&bytes[..], &[0]].concat()).unwrap_err().ends_with("1 bytes are left over"));
@@ -164,17 +164,19 @@ fn bytes_that_were_not_frozen_here_are_refused() {
         for place in 0..bytes.len() {
             bytes[place] ^= 0xff;
             let mut other = integrator.clone();
-            if other.thaw(&bytes).is_ok() {
+            if other.deserialize(&bytes).is_ok() {
                 let _ = other.step(&mut oscillator(), 2.0);
             }
             bytes[place] ^= 0xff;
         }
         let mut after = Vec::new();
-        integrator.freeze(&mut after);
+        integrator.serialize(&mut after);
         assert_eq!(before, after);
 
         let mut larger = started(entry.name, &Settings::default(), 0.0, &[1.0; 3]);
-        assert!(larger.thaw(&bytes).unwrap_err().to_string().ends_with("they are for a size of 2, not 3"));
+        assert!(
+            larger.deserialize(&bytes).unwrap_err().to_string().ends_with("they are for a size of 2, not 3")
+        );
     }
 }
 
@@ -188,12 +190,12 @@ fn the_memory_of_signs_freezes_too() {
         integrator.step(&mut system, 10.0).unwrap();
     }
     let mut bytes = Vec::new();
-    roots.freeze(&mut bytes);
+    roots.serialize(&mut bytes);
     let mut other = Roots::new(1, 2);
-    other.thaw(&bytes).unwrap();
+    other.deserialize(&bytes).unwrap();
     assert_eq!(format!("{:?}", other.crossed().collect::<Vec<_>>()), "[(0, Falling)]");
     let mut again = Vec::new();
-    other.freeze(&mut again);
+    other.serialize(&mut again);
     assert_eq!(bytes, again);
-    assert!(Roots::new(2, 2).thaw(&bytes).is_err());
+    assert!(Roots::new(2, 2).deserialize(&bytes).is_err());
 }

@@ -5,26 +5,31 @@ mod common;
 
 use common::{Of, near, settings, started};
 use cosimo_ode::{
-    Direction, Failure, Fault, INTEGRATORS, Integrator, Outcome, Roots, Settings, System, entry,
+    CrossingDirection, EvaluationFault, INTEGRATORS, IntegrationFailure, Integrator, OdeSystem, Roots,
+    Settings, StepOutcome, entry,
 };
 
 /// Time itself, with indicators of time alone.
 struct Clocked<Z>(Z);
 
-impl<Z: FnMut(f64, &mut [f64])> System for Clocked<Z> {
-    fn derivatives(&mut self, _t: f64, _x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl<Z: FnMut(f64, &mut [f64])> OdeSystem for Clocked<Z> {
+    fn derivatives(&mut self, _t: f64, _x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         dx[0] = 1.0;
         Ok(())
     }
 
-    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), EvaluationFault> {
         (self.0)(x[0], z);
         Ok(())
     }
 }
 
 /// All events up to 10 s in steps of at most 1 s: when, which, and in which direction.
-fn events(indicators: usize, samples: usize, z: impl FnMut(f64, &mut [f64])) -> Vec<(f64, usize, Direction)> {
+fn events(
+    indicators: usize,
+    samples: usize,
+    z: impl FnMut(f64, &mut [f64]),
+) -> Vec<(f64, usize, CrossingDirection)> {
     let mut system = Clocked(z);
     let settings = Settings { first: Some(1.0), largest: 1.0, ..Settings::default() };
     let mut integrator = started("dormand-prince", &settings, 0.0, &[0.0]);
@@ -43,7 +48,7 @@ fn events(indicators: usize, samples: usize, z: impl FnMut(f64, &mut [f64])) -> 
 
 #[test]
 fn crossings_come_in_order_each_from_its_right_side() {
-    use Direction::{Falling, Rising};
+    use CrossingDirection::{Falling, Rising};
     // Three crossings within one step, not in the order of the indicators.
     let found = events(3, 0, |t, z| {
         z[0] = t - 4.5;
@@ -77,7 +82,7 @@ fn an_indicator_at_zero_waits_for_its_next_crossing() {
     for back in [0.5, 5.5] {
         let found = events(1, 0, |t, z| z[0] = t * (back - t));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].2, Direction::Falling);
+        assert_eq!(found[0].2, CrossingDirection::Falling);
         near(found[0].0, back, 4e-15);
     }
     // 0 for ever is no event; nor is 0 up to a rise.
@@ -117,7 +122,7 @@ fn no_more_than_a_few_indicators_are_evaluated_per_event() {
         let mut roots = Roots::new(1, 2);
         roots.start(&mut integrator, &mut system).unwrap();
         let mut events = 0;
-        while integrator.step(&mut system, 50.0).unwrap() != Outcome::Reached {
+        while integrator.step(&mut system, 50.0).unwrap() != StepOutcome::Reached {
             events += u64::from(roots.search(&mut integrator, &mut system).unwrap().is_some());
         }
         let counters = integrator.counters();
@@ -145,15 +150,15 @@ fn a_curved_indicator_takes_few_looks() {
 #[test]
 fn indicators_that_fail_are_told_with_time_and_index() {
     struct Broken;
-    impl System for Broken {
-        fn derivatives(&mut self, _t: f64, _x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+    impl OdeSystem for Broken {
+        fn derivatives(&mut self, _t: f64, _x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
             dx[0] = 1.0;
             Ok(())
         }
-        fn indicators(&mut self, t: f64, _x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+        fn indicators(&mut self, t: f64, _x: &[f64], z: &mut [f64]) -> Result<(), EvaluationFault> {
             z.fill(1.0);
             if t > 2.0 {
-                return Err(Fault::Retry("table ends".into()));
+                return Err(EvaluationFault::Retry("table ends".into()));
             }
             z[1] = (1.0 - t).sqrt();
             Ok(())
@@ -164,7 +169,7 @@ fn indicators_that_fail_are_told_with_time_and_index() {
     roots.start(&mut integrator, &mut Broken).unwrap();
     common::run(&mut integrator, &mut Broken, 1.5);
     let failure = roots.search(&mut integrator, &mut Broken).unwrap_err();
-    assert_eq!(failure, Failure::Indicator { time: 1.5, index: 1 });
+    assert_eq!(failure, IntegrationFailure::Indicator { time: 1.5, index: 1 });
     common::run(&mut integrator, &mut Broken, 3.0);
     let failure = roots.search(&mut integrator, &mut Broken).unwrap_err();
     assert_eq!(failure.to_string(), "the system refuses its indicators at t = 3: table ends");
@@ -175,14 +180,14 @@ const RESTITUTION: f64 = 0.7;
 
 struct Ball;
 
-impl System for Ball {
-    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Ball {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         dx[0] = x[1];
         dx[1] = -GRAVITY;
         Ok(())
     }
 
-    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), EvaluationFault> {
         z[0] = x[0];
         Ok(())
     }
@@ -205,7 +210,7 @@ fn bounce(name: &str, tolerance: f64, gap: f64) -> (Vec<f64>, f64, Integrator) {
                 integrator.restart(t, &[0.0, -RESTITUTION * speed]);
                 roots.start(&mut integrator, &mut Ball).unwrap();
             }
-            Err(Failure::Accumulation { time, .. }) => return (bounces, time, integrator),
+            Err(IntegrationFailure::Accumulation { time, .. }) => return (bounces, time, integrator),
             Err(other) => panic!("{other}"),
         }
     }
@@ -249,7 +254,7 @@ fn without_a_gap_rounding_is_the_gap() {
     let (bounces, stop, _) = bounce("dormand-prince", 1e-10, 0.0);
     assert!(bounces.len() > 80, "{}", bounces.len());
     near(stop, (2.0 / GRAVITY).sqrt() * (1.0 + 1.4 / 0.3), 1e-9);
-    let message = Failure::Accumulation { time: 2.5, events: 10, gap: 1e-6 }.to_string();
+    let message = IntegrationFailure::Accumulation { time: 2.5, events: 10, gap: 1e-6 }.to_string();
     assert_eq!(
         message,
         "events accumulate at t = 2.5: the last 10 came within 1e-6 of each other; \

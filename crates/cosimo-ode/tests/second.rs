@@ -11,7 +11,7 @@ mod common;
 use std::cell::{Cell, RefCell};
 
 use common::{Of, Robertson, VanDerPol, near, run, started};
-use cosimo_ode::{Absolute, Outcome, Roots, Settings, System};
+use cosimo_ode::{Absolute, OdeSystem, Roots, Settings, StepOutcome};
 use diffsol::{NalgebraLU, NalgebraMat, OdeBuilder, OdeSolverMethod, OdeSolverStopReason, VectorCommon};
 
 type M = NalgebraMat<f64>;

@@ -8,18 +8,18 @@ use std::path::PathBuf;
 use cosimo_core::registry::{Range, suggest};
 use cosimo_core::unit::DOMAINS;
 use cosimo_core::{Interface, Port};
-use cosimo_system::{BondDecl, Component, PowerPort, Problem, Span, Summand, System, WireDecl};
+use cosimo_system::{BondDecl, Component, ConnectionDecl, PowerPort, Problem, Span, Summand, System};
 use roxmltree::Node;
 
 use crate::groups::{self, Groups};
-use crate::page::{Page, child, children, head, optional};
-use crate::structure::Opened;
+use crate::problem_list::{ProblemList, child, children, head, optional};
+use crate::structure::OpenedInterfaces;
 
 /// More inputs of one function, elements counted, are a mistake or an attack.
 const MOST_SIGNALS: usize = 10_000;
 
 /// A unit as far as it is known before the plan opens it.
-struct Unit {
+struct OspSimulator {
     /// `None` where it does not open, which is the plan's to explain.
     interface: Option<Interface>,
     groups: Groups,
@@ -27,7 +27,7 @@ struct Unit {
 
 /// One end of a connection at a simulator.
 #[derive(Debug, Clone)]
-struct End {
+struct ConnectionEnd {
     component: usize,
     variable: String,
     span: Span,
@@ -57,22 +57,27 @@ impl Function {
 
 /// A signal of a function: which input, or the output; and which element of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Signal {
+enum FunctionSignal {
     Input(usize, usize),
     Output(usize),
 }
 
 struct Connector<'a> {
     system: &'a System,
-    units: Vec<Unit>,
+    units: Vec<OspSimulator>,
     functions: BTreeMap<String, Function>,
     /// Functions and bonds of which a connection could not be read: what they lack is not missed a second time.
     excused: BTreeSet<String>,
-    page: &'a mut Page,
+    page: &'a mut ProblemList,
 }
 
 /// Reads `<Functions>` and `<Connections>` into wires and bonds of the system.
-pub(crate) fn connect(root: Node<'_, '_>, system: &mut System, opened: &Opened, page: &mut Page) {
+pub(crate) fn connect(
+    root: Node<'_, '_>,
+    system: &mut System,
+    opened: &OpenedInterfaces,
+    page: &mut ProblemList,
+) {
     let mut connector = Connector {
         units: units(system, opened),
         functions: functions(root, page),
@@ -91,27 +96,27 @@ pub(crate) fn connect(root: Node<'_, '_>, system: &mut System, opened: &Opened, 
                     "`{input}` of `{}` is driven, so this is only what outputs that answer it at once see before the start",
                     component.name
                 );
-                page.remark("osp/driven-start", message, span.clone());
+                page.warning("osp/driven-start", message, span.clone());
             }
         }
     }
-    system.wires = wires;
+    system.connections = wires;
     system.bonds = bonds;
 }
 
-fn units(system: &System, opened: &Opened) -> Vec<Unit> {
+fn units(system: &System, opened: &OpenedInterfaces) -> Vec<OspSimulator> {
     let each = |component: &Component| {
         let interface = opened.get(&component.source).cloned().flatten();
         let mut facts = interface.iter().flat_map(|interface| &interface.facts);
         let model = facts.find(|(word, _)| word == "model").map(|(_, name)| name.clone());
         let file = system.folder.join(&component.source);
         let groups = groups::of_unit(&file, model.as_deref(), &system.folder);
-        Unit { interface, groups }
+        OspSimulator { interface, groups }
     };
     system.components.iter().map(each).collect()
 }
 
-fn functions(root: Node<'_, '_>, page: &mut Page) -> BTreeMap<String, Function> {
+fn functions(root: Node<'_, '_>, page: &mut ProblemList) -> BTreeMap<String, Function> {
     let mut found = BTreeMap::new();
     let Some(list) = child(root, "Functions") else { return found };
     page.only(list, &[], &["LinearTransformation", "Sum", "VectorSum"]);
@@ -161,15 +166,15 @@ fn functions(root: Node<'_, '_>, page: &mut Page) -> BTreeMap<String, Function> 
 
 /// Variables that go together from one simulator to another, with the name of their bond if they have one.
 struct Pair {
-    from: End,
-    to: End,
+    from: ConnectionEnd,
+    to: ConnectionEnd,
     bond: Option<(String, Span)>,
     /// Several pairs of one element are several bonds.
     element: usize,
 }
 
 impl Connector<'_> {
-    fn read(&mut self, root: Node<'_, '_>) -> (Vec<WireDecl>, Vec<BondDecl>) {
+    fn read(&mut self, root: Node<'_, '_>) -> (Vec<ConnectionDecl>, Vec<BondDecl>) {
         let Some(list) = child(root, "Connections") else {
             self.unused(&BTreeMap::new(), &[]);
             return (Vec::new(), Vec::new());
@@ -179,8 +184,8 @@ impl Connector<'_> {
         self.page.only(list, &[], &kinds);
         let mut pairs = Vec::new();
         // What goes into functions, and what comes out of them.
-        let mut inputs: BTreeMap<(String, Signal), End> = BTreeMap::new();
-        let mut outputs: Vec<(String, Signal, End)> = Vec::new();
+        let mut inputs: BTreeMap<(String, FunctionSignal), ConnectionEnd> = BTreeMap::new();
+        let mut outputs: Vec<(String, FunctionSignal, ConnectionEnd)> = Vec::new();
         for (element, node) in list.children().filter(Node::is_element).enumerate() {
             match node.tag_name().name() {
                 "VariableConnection" => match self.variables(node, element) {
@@ -239,28 +244,28 @@ impl Connector<'_> {
         found.map(|found| (found, span))
     }
 
-    fn end(&mut self, node: Node<'_, '_>) -> Option<End> {
+    fn end(&mut self, node: Node<'_, '_>) -> Option<ConnectionEnd> {
         self.page.only(node, &["simulator", "name", "causality"], &[]);
         let component = self.component(node);
         let (variable, span) = self.page.attribute(node, "name")?;
-        Some(End { component: component?.0, variable, span })
+        Some(ConnectionEnd { component: component?.0, variable, span })
     }
 
-    fn path(&self, end: &End) -> (String, Span) {
+    fn path(&self, end: &ConnectionEnd) -> (String, Span) {
         let component = &self.system.components[end.component].name;
         (format!("{component}.{}", end.variable), end.span.clone())
     }
 
-    fn port<'u>(&'u self, end: &End, of: fn(&Interface) -> &[Port]) -> Option<&'u Port> {
+    fn port<'u>(&'u self, end: &ConnectionEnd, of: fn(&Interface) -> &[Port]) -> Option<&'u Port> {
         let interface = self.units[end.component].interface.as_ref()?;
         of(interface).iter().find(|port| port.name == end.variable)
     }
 
     /// Which of two variables gives and which takes: what their units say counts, and the attribute `causality` not, which
     /// is written both ways. Of units that do not open, the first gives.
-    fn directed(&self, one: End, other: End) -> (End, End) {
-        let gives = |end: &End| self.port(end, |interface| &interface.outputs).is_some();
-        let takes = |end: &End| self.port(end, |interface| &interface.inputs).is_some();
+    fn directed(&self, one: ConnectionEnd, other: ConnectionEnd) -> (ConnectionEnd, ConnectionEnd) {
+        let gives = |end: &ConnectionEnd| self.port(end, |interface| &interface.outputs).is_some();
+        let takes = |end: &ConnectionEnd| self.port(end, |interface| &interface.inputs).is_some();
         if !gives(&one) && gives(&other) || (!gives(&one) && takes(&one)) {
             (other, one)
         } else {
@@ -297,7 +302,7 @@ impl Connector<'_> {
             return None;
         }
         let bond = optional(node, "powerBond");
-        let pair = |(one, other): (End, End)| {
+        let pair = |(one, other): (ConnectionEnd, ConnectionEnd)| {
             let (from, to) = self.directed(one, other);
             Pair { from, to, bond: bond.clone(), element }
         };
@@ -305,7 +310,7 @@ impl Connector<'_> {
     }
 
     /// The variables of a group.
-    fn group(&mut self, node: Node<'_, '_>) -> Option<Vec<End>> {
+    fn group(&mut self, node: Node<'_, '_>) -> Option<Vec<ConnectionEnd>> {
         self.page.only(node, &["simulator", "name", "causality"], &[]);
         let component = self.component(node);
         let (name, span) = self.page.attribute(node, "name")?;
@@ -314,8 +319,11 @@ impl Connector<'_> {
         let wrong = match &self.units[component].groups {
             Groups::Known(groups) => match groups::find(groups, &name) {
                 Some(group) => {
-                    let end =
-                        |variable: &str| End { component, variable: variable.to_owned(), span: span.clone() };
+                    let end = |variable: &str| ConnectionEnd {
+                        component,
+                        variable: variable.to_owned(),
+                        span: span.clone(),
+                    };
                     return Some(group.all().into_iter().map(end).collect());
                 }
                 None => {
@@ -343,7 +351,7 @@ impl Connector<'_> {
     }
 
     /// A function by name, and which of its signals is meant; `whole` where groups are.
-    fn function(&mut self, node: Node<'_, '_>, whole: bool) -> Option<(String, Function, Signal)> {
+    fn function(&mut self, node: Node<'_, '_>, whole: bool) -> Option<(String, Function, FunctionSignal)> {
         self.page.only(node, &["function", "name"], &[]);
         let function = self.page.attribute(node, "function");
         let (signal, signal_span) = self.page.attribute(node, "name")?;
@@ -354,7 +362,7 @@ impl Connector<'_> {
                 Some(hint);
             return None;
         };
-        let signals: BTreeMap<String, Signal> = named(&function, whole);
+        let signals: BTreeMap<String, FunctionSignal> = named(&function, whole);
         match signals.get(&signal) {
             Some(found) => Some((name, function, *found)),
             None => {
@@ -366,14 +374,14 @@ impl Connector<'_> {
         }
     }
 
-    fn signal(&mut self, node: Node<'_, '_>) -> Option<(String, Signal, End)> {
+    fn signal(&mut self, node: Node<'_, '_>) -> Option<(String, FunctionSignal, ConnectionEnd)> {
         let (variable, signal) = self.both(node, "Variable", "Signal")?;
         let (end, function) = (self.end(variable), self.function(signal, false));
         let (name, _, signal) = function?;
         Some((name, signal, end?))
     }
 
-    fn signals(&mut self, node: Node<'_, '_>) -> Option<Vec<(String, Signal, End)>> {
+    fn signals(&mut self, node: Node<'_, '_>) -> Option<Vec<(String, FunctionSignal, ConnectionEnd)>> {
         let (variables, signals) = self.both(node, "VariableGroup", "SignalGroup")?;
         let (group, function) = (self.group(variables), self.function(signals, true));
         let (group, (name, function, signal)) = (group?, function?);
@@ -386,9 +394,9 @@ impl Connector<'_> {
             self.page.error("osp/group-size", message, head(node));
             return None;
         }
-        let element = |(at, end): (usize, End)| match signal {
-            Signal::Input(input, _) => (name.clone(), Signal::Input(input, at), end),
-            Signal::Output(_) => (name.clone(), Signal::Output(at), end),
+        let element = |(at, end): (usize, ConnectionEnd)| match signal {
+            FunctionSignal::Input(input, _) => (name.clone(), FunctionSignal::Input(input, at), end),
+            FunctionSignal::Output(_) => (name.clone(), FunctionSignal::Output(at), end),
         };
         Some(group.into_iter().enumerate().map(element).collect())
     }
@@ -414,12 +422,12 @@ impl Connector<'_> {
     fn at_function(
         &mut self,
         function: String,
-        signal: Signal,
-        end: End,
-        inputs: &mut BTreeMap<(String, Signal), End>,
-        outputs: &mut Vec<(String, Signal, End)>,
+        signal: FunctionSignal,
+        end: ConnectionEnd,
+        inputs: &mut BTreeMap<(String, FunctionSignal), ConnectionEnd>,
+        outputs: &mut Vec<(String, FunctionSignal, ConnectionEnd)>,
     ) {
-        if let Signal::Output(_) = signal {
+        if let FunctionSignal::Output(_) = signal {
             outputs.push((function, signal, end));
             return;
         }
@@ -432,29 +440,34 @@ impl Connector<'_> {
     }
 
     /// Functions with open ends: without an input there is no sum, without an output it is for nothing.
-    fn unused(&mut self, inputs: &BTreeMap<(String, Signal), End>, outputs: &[(String, Signal, End)]) {
+    fn unused(
+        &mut self,
+        inputs: &BTreeMap<(String, FunctionSignal), ConnectionEnd>,
+        outputs: &[(String, FunctionSignal, ConnectionEnd)],
+    ) {
         let used: BTreeSet<&str> = outputs.iter().map(|(function, ..)| function.as_str()).collect();
         let mut found = Vec::new();
         for (name, function) in self.functions.iter().filter(|(name, _)| !self.excused.contains(*name)) {
             let elements = function.dimension.unwrap_or(1);
-            let all =
-                (0..function.inputs).flat_map(|input| (0..elements).map(move |at| Signal::Input(input, at)));
+            let all = (0..function.inputs)
+                .flat_map(|input| (0..elements).map(move |at| FunctionSignal::Input(input, at)));
             let open = all.into_iter().find(|signal| !inputs.contains_key(&(name.clone(), *signal)));
-            if let Some(Signal::Input(input, _)) = open {
+            if let Some(FunctionSignal::Input(input, _)) = open {
                 let message = format!("nothing drives `{}` of function `{name}`", function.input(input));
                 found.push(Problem::error("osp/open-function", message, function.span.clone()));
             }
             if !used.contains(name.as_str()) {
                 let message = format!("nobody reads function `{name}`");
-                found.push(Problem::remark("osp/unread-function", message, function.span.clone()));
+                found.push(Problem::warning("osp/unread-function", message, function.span.clone()));
             }
         }
         self.page.problems.extend(found);
     }
 
-    fn wire(&mut self, pair: &Pair) -> WireDecl {
-        let unit =
-            |end: &End, of: fn(&Interface) -> &[Port]| self.port(end, of).and_then(|port| port.unit.clone());
+    fn wire(&mut self, pair: &Pair) -> ConnectionDecl {
+        let unit = |end: &ConnectionEnd, of: fn(&Interface) -> &[Port]| {
+            self.port(end, of).and_then(|port| port.unit.clone())
+        };
         let units =
             (unit(&pair.from, |interface| &interface.outputs), unit(&pair.to, |interface| &interface.inputs));
         if let (Some(given), Some(wanted)) = units
@@ -466,28 +479,28 @@ impl Connector<'_> {
                 self.path(&pair.from).0,
                 self.path(&pair.to).0
             );
-            self.page.remark("osp/unit", message, pair.to.span.clone());
+            self.page.warning("osp/unit", message, pair.to.span.clone());
         }
-        let plain = WireDecl::plain(self.path(&pair.from), self.path(&pair.to));
-        WireDecl { convert: false, ..plain }
+        let plain = ConnectionDecl::plain(self.path(&pair.from), self.path(&pair.to));
+        ConnectionDecl { convert: false, ..plain }
     }
 
     /// What a function sends to a variable.
     fn sum(
         &self,
         name: &str,
-        signal: Signal,
-        to: &End,
-        inputs: &BTreeMap<(String, Signal), End>,
-    ) -> Option<WireDecl> {
+        signal: FunctionSignal,
+        to: &ConnectionEnd,
+        inputs: &BTreeMap<(String, FunctionSignal), ConnectionEnd>,
+    ) -> Option<ConnectionDecl> {
         let function = self.functions.get(name)?;
-        let Signal::Output(element) = signal else { return None };
+        let FunctionSignal::Output(element) = signal else { return None };
         let summand = |input: usize| {
-            let end = inputs.get(&(name.to_owned(), Signal::Input(input, element)))?;
+            let end = inputs.get(&(name.to_owned(), FunctionSignal::Input(input, element)))?;
             Some(Summand { gain: function.factor, ..Summand::plain(self.path(end)) })
         };
         let from: Option<Vec<Summand>> = (0..function.inputs).map(summand).collect();
-        Some(WireDecl { from: from?, to: self.path(to), offset: function.offset, convert: false })
+        Some(ConnectionDecl { from: from?, to: self.path(to), offset: function.offset, convert: false })
     }
 
     /// The pairs of one name as bonds: effort one way, flow the other.
@@ -518,7 +531,7 @@ impl Connector<'_> {
             .collect();
         if plain != name {
             let message = format!("power bond `{name}` is called `{plain}` in results");
-            self.page.remark("osp/bond-name", message, span.clone());
+            self.page.warning("osp/bond-name", message, span.clone());
         }
         let count = forth.len();
         let each = forth.iter().zip(&back).enumerate();
@@ -544,10 +557,11 @@ impl Connector<'_> {
 }
 
 /// The signals of a function by name: single ones, or whole groups.
-fn named(function: &Function, whole: bool) -> BTreeMap<String, Signal> {
+fn named(function: &Function, whole: bool) -> BTreeMap<String, FunctionSignal> {
     let inputs = (0..function.inputs).map(|input| (function.input(input), Some(input)));
-    let signal =
-        |input: Option<usize>, at| input.map_or(Signal::Output(at), |input| Signal::Input(input, at));
+    let signal = |input: Option<usize>, at| {
+        input.map_or(FunctionSignal::Output(at), |input| FunctionSignal::Input(input, at))
+    };
     let mut names = BTreeMap::new();
     for (name, input) in inputs.chain([("out".to_owned(), None)]) {
         match (function.dimension, whole) {

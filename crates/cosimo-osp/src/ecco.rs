@@ -3,10 +3,10 @@
 
 use cosimo_core::Value;
 use cosimo_core::registry::{Range, number_text, suggest};
-use cosimo_system::{Choice, Origin, Recipe};
+use cosimo_system::{Choice, ChoiceOrigin, MethodConfig};
 use roxmltree::Node;
 
-use crate::page::{Page, child, content, head};
+use crate::problem_list::{ProblemList, child, content, head};
 
 const ALGORITHMS: &[&str] = &["fixedStep", "ecco"];
 const SETTINGS: &[&str] = &[
@@ -25,10 +25,10 @@ const SETTINGS: &[&str] = &[
 const ORDER: f64 = 2.0;
 
 /// Methods of the file; `base` is the step size where it is fixed.
-pub(crate) fn recipe(root: Node<'_, '_>, base: f64, page: &mut Page) -> Recipe {
-    let mut recipe = Recipe::default();
+pub(crate) fn recipe(root: Node<'_, '_>, base: f64, page: &mut ProblemList) -> MethodConfig {
+    let mut recipe = MethodConfig::default();
     recipe.step.size = Some(base);
-    recipe.step.size_origin = Origin::File;
+    recipe.step.size_origin = ChoiceOrigin::File;
     let settings = child(root, "EccoConfiguration");
     if let Some(node) = settings {
         page.only(node, &[], SETTINGS);
@@ -44,26 +44,26 @@ pub(crate) fn recipe(root: Node<'_, '_>, base: f64, page: &mut Page) -> Recipe {
     if algorithm == "fixedStep" {
         return recipe;
     }
-    recipe.estimate = Choice { origin: Origin::File, ..Choice::named("power-residual") };
-    recipe.law = Choice { origin: Origin::File, ..Choice::named("pi") };
+    recipe.estimate = Choice { origin: ChoiceOrigin::File, ..Choice::named("power-residual") };
+    recipe.controller = Choice { origin: ChoiceOrigin::File, ..Choice::named("pi") };
     match settings {
         Some(node) => configure(node, &mut recipe, page),
         None => {
             let message = "`ecco` without an `<EccoConfiguration>`: the paper's settings are taken";
-            page.remark("osp/ecco", message, span);
+            page.warning("osp/ecco", message, span);
         }
     }
     recipe
 }
 
-fn configure(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
+fn configure(node: Node<'_, '_>, recipe: &mut MethodConfig, page: &mut ProblemList) {
     for name in SETTINGS {
         if child(node, name).is_none() {
             page.error("osp/missing", format!("`<EccoConfiguration>` needs `<{name}>`"), head(node));
         }
     }
     let mut law = |option: &str, value: f64| {
-        recipe.law.options.push((option.into(), Value::Number(value), 0..0));
+        recipe.controller.options.push((option.into(), Value::Number(value), 0..0));
     };
     if let Some((safety, _)) = page.child_number(node, "SafetyFactor", Range::Unit) {
         law("safety", safety);
@@ -72,7 +72,7 @@ fn configure(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
         law("integral", gain * ORDER);
         let message = "gains are exponents of the error to libcosim; the paper divides them by its order, 2 with held \
                        inputs, so they are doubled here to mean the same";
-        page.remark("osp/ecco", message, span);
+        page.warning("osp/ecco", message, span);
     }
     if let Some((gain, _)) = page.child_number(node, "ProportionalGain", Range::NotNegative) {
         law("proportional", gain * ORDER);
@@ -83,7 +83,7 @@ fn configure(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
         step.size = Some(size);
         let message = "libcosim leaves the step as it is after the first one and where the residual is 0; here the law \
                        counts errors before the start as 1, and a residual of 0 lets the step grow as far as it may";
-        page.remark("osp/ecco", message, span);
+        page.warning("osp/ecco", message, span);
     }
     let least = page.child_number(node, "MinimumStepSize", Range::Positive);
     let largest = page.child_number(node, "MaximumStepSize", Range::Positive);
@@ -100,7 +100,7 @@ fn configure(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
         if rate > 1.0 {
             let message =
                 "`MinimumChangeRate` above 1 makes every step larger than the one before; 1 is taken";
-            page.remark("osp/ecco", message, span);
+            page.warning("osp/ecco", message, span);
         }
         step.shrink = rate.min(1.0);
     }
@@ -110,7 +110,7 @@ fn configure(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
             let message = format!(
                 "`MaximumChangeRate` {rate} makes every step smaller than the one before, down to the smallest; 1 is taken"
             );
-            page.remark("osp/ecco", message, span).hint = Some("1.5 is the paper's choice".into());
+            page.warning("osp/ecco", message, span).hint = Some("1.5 is the paper's choice".into());
         }
         step.grow = rate.max(1.0);
     }
@@ -118,7 +118,7 @@ fn configure(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
 }
 
 /// abs + rel L of libcosim against r (E0 + |E|) of the paper, Eq. (14): r = rel and E0 = abs / rel.
-fn tolerances(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
+fn tolerances(node: Node<'_, '_>, recipe: &mut MethodConfig, page: &mut ProblemList) {
     let relative = page.child_number(node, "RelativeTolerance", Range::Positive);
     let absolute = page.child_number(node, "AbsoluteTolerance", Range::Positive);
     let (Some((relative, span)), Some((absolute, _))) = (relative, absolute) else { return };
@@ -132,6 +132,6 @@ fn tolerances(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
          the paper's r, with E0 = AbsoluteTolerance / RelativeTolerance = {} J",
         number_text(if shown == 0.0 { scale } else { shown })
     );
-    page.remark("osp/ecco", message, span).hint =
+    page.warning("osp/ecco", message, span).hint =
         Some("steps will not be those of libcosim; look at the energy defect, and choose anew".into());
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cosimo_core::Registry;
 use cosimo_pack::text::decode;
-use cosimo_system::{Asked, Document, Files, Problem, SystemFormat, Unreadable};
+use cosimo_system::{Document, Files, Problem, ReadError, ReadOptions, SystemFormat};
 
 use crate::structure;
 
@@ -20,10 +20,10 @@ pub const OSP: SystemFormat = SystemFormat {
     write: None,
 };
 
-fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unreadable> {
+fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, ReadError> {
     let path = file.display().to_string();
     let unreadable =
-        |message: String, hint: Option<String>, malformed| Unreadable { message, hint, malformed };
+        |message: String, hint: Option<String>, malformed| ReadError { message, hint, malformed };
     let failed = |cause| unreadable(format!("cannot read `{path}`: {cause}"), None, false);
     cosimo_system::regular(file).map_err(failed)?;
     let size = std::fs::metadata(file).map_err(failed)?.len();
@@ -36,7 +36,7 @@ fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unr
         decode(bytes, &path).map_err(|problem| unreadable(problem.sentence(), problem.hint, true))?;
     let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
     let (system, mut problems) = structure::read(&text, &path, &folder, registry);
-    problems.extend(odd.map(|odd| Problem::remark("osp/encoding", odd.message, 0..0)));
+    problems.extend(odd.map(|odd| Problem::warning("osp/encoding", odd.message, 0..0)));
     if let Some(variant) = &asked.variant {
         let message =
             format!("there is no variant `{variant}` in a system structure; only packages have variants");

@@ -9,16 +9,16 @@ use roxmltree::Node;
 
 /// A group by its name: its own variables, and groups inside it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Group {
+pub(crate) struct VariableGroup {
     pub(crate) name: String,
     pub(crate) variables: Vec<String>,
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<VariableGroup>,
 }
 
-impl Group {
+impl VariableGroup {
     /// All variables, those of inner groups first, in the order of the file.
     pub(crate) fn all(&self) -> Vec<&str> {
-        let inner = self.groups.iter().flat_map(Group::all);
+        let inner = self.groups.iter().flat_map(VariableGroup::all);
         inner.chain(self.variables.iter().map(String::as_str)).collect()
     }
 }
@@ -26,7 +26,7 @@ impl Group {
 /// What is known of the groups of an FMU.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Groups {
-    Known(Vec<Group>),
+    Known(Vec<VariableGroup>),
     /// There is a file that cannot be read, for this reason.
     Unreadable(String),
     /// There is none of these files.
@@ -73,12 +73,12 @@ fn spelled(wanted: &Path) -> Option<String> {
     alike.into_iter().next()
 }
 
-fn read(folder: &Path, file: &str) -> Result<Vec<Group>, String> {
+fn read(folder: &Path, file: &str) -> Result<Vec<VariableGroup>, String> {
     let (text, _) = read_text(folder, file).map_err(|problem| problem.to_string())?;
     parse(&text, file)
 }
 
-pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<Group>, String> {
+pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<VariableGroup>, String> {
     let document = xml::parse(text, file).map_err(|problem| problem.to_string())?;
     let root = document.root_element();
     if root.tag_name().name() != "OspModelDescription" {
@@ -87,8 +87,11 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<Group>, String> {
     Ok(xml::children_of(root, "VariableGroups").map(group).collect())
 }
 
-fn group(node: Node<'_, '_>) -> Group {
-    let mut group = Group { name: node.attribute("name").unwrap_or_default().to_owned(), ..Group::default() };
+fn group(node: Node<'_, '_>) -> VariableGroup {
+    let mut group = VariableGroup {
+        name: node.attribute("name").unwrap_or_default().to_owned(),
+        ..VariableGroup::default()
+    };
     for child in node.children().filter(Node::is_element) {
         if child.tag_name().name() == "Variable" {
             let name = child.attribute("ref").or_else(|| child.attribute("name"));
@@ -101,12 +104,12 @@ fn group(node: Node<'_, '_>) -> Group {
 }
 
 /// A group by name, at any depth; outer ones first.
-pub(crate) fn find<'g>(groups: &'g [Group], name: &str) -> Option<&'g Group> {
+pub(crate) fn find<'g>(groups: &'g [VariableGroup], name: &str) -> Option<&'g VariableGroup> {
     let here = groups.iter().find(|group| group.name == name);
     here.or_else(|| groups.iter().find_map(|group| find(&group.groups, name)))
 }
 
 /// All names, for suggestions.
-pub(crate) fn names(groups: &[Group]) -> Vec<&str> {
+pub(crate) fn names(groups: &[VariableGroup]) -> Vec<&str> {
     groups.iter().flat_map(|group| std::iter::once(group.name.as_str()).chain(names(&group.groups))).collect()
 }

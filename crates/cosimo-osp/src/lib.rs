@@ -8,7 +8,7 @@ mod connect;
 mod ecco;
 mod file;
 mod groups;
-mod page;
+mod problem_list;
 mod structure;
 
 pub use file::OSP;

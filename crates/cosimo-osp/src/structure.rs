@@ -11,7 +11,7 @@ use cosimo_system::names::{COMPONENT_RULE, is_component};
 use cosimo_system::{Component, Problem, Span, System, sources};
 use roxmltree::Node;
 
-use crate::page::{Page, Spelled, child, children, head, line, optional};
+use crate::problem_list::{ProblemList, TextWithSpan, child, children, head, line, optional};
 use crate::{connect, ecco};
 
 const NAMESPACE: &str = "http://opensimulationplatform.com/MSMI/OSPSystemStructure";
@@ -32,7 +32,7 @@ const TYPES: &[&str] = &["Real", "Integer", "Boolean", "String", "Enumeration"];
 
 /// Reads a system structure; relative sources in it start from `folder`. Without errors the system is complete.
 pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (System, Vec<Problem>) {
-    let mut page = Page::default();
+    let mut page = ProblemList::default();
     let mut system = System { folder: folder.into(), ..System::default() };
     let document = match xml::parse(text, file) {
         Ok(document) => document,
@@ -52,16 +52,16 @@ pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (Syst
     }
     if tag.namespace() != Some(NAMESPACE) {
         let found = tag.namespace().map_or("none".into(), |namespace| format!("`{namespace}`"));
-        page.remark("osp/namespace", format!("the namespace is {found}, wanted `{NAMESPACE}`"), head(root));
+        page.warning("osp/namespace", format!("the namespace is {found}, wanted `{NAMESPACE}`"), head(root));
     }
     page.only(root, &["version"], PARTS);
     match optional(root, "version") {
         Some((version, span)) if version != VERSION => {
-            page.remark("osp/version", format!("the version is {version:?}; it is read as {VERSION}"), span);
+            page.warning("osp/version", format!("the version is {version:?}; it is read as {VERSION}"), span);
         }
         Some(_) => {}
         None => {
-            page.remark("osp/version", format!("there is no version; it is read as {VERSION}"), head(root));
+            page.warning("osp/version", format!("there is no version; it is read as {VERSION}"), head(root));
         }
     }
     experiment(root, &mut system, &mut page);
@@ -71,18 +71,18 @@ pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (Syst
     if child(root, "BaseStepSize").is_none() {
         let message =
             format!("there is no `<BaseStepSize>`; {} s is taken, as libcosim does", number_text(BASE_STEP));
-        page.remark("osp/step", message, head(root));
+        page.warning("osp/step", message, head(root));
     }
     let opened = simulators(root, readable.then_some(base), &mut system, registry, &mut page);
     connect::connect(root, &mut system, &opened, &mut page);
-    system.recipe = ecco::recipe(root, base, &mut page);
+    system.methods = ecco::recipe(root, base, &mut page);
     let mut problems = page.problems;
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
     problems.dedup();
     (system, problems)
 }
 
-fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut Page) {
+fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut ProblemList) {
     let experiment = &mut system.experiment;
     experiment.span = head(root);
     experiment.start = page.child_number(root, "StartTime", Range::Finite).map_or(0.0, |(start, _)| start);
@@ -96,7 +96,7 @@ fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut Page) {
         None => {
             experiment.stop = experiment.start + 1.0;
             if child(root, "EndTime").is_none() {
-                page.remark("osp/end", "there is no `<EndTime>`; the run takes 1 s", head(root)).hint =
+                page.warning("osp/end", "there is no `<EndTime>`; the run takes 1 s", head(root)).hint =
                     Some("`--stop` says how long".into());
             }
         }
@@ -105,7 +105,12 @@ fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut Page) {
 
 /// The step that a simulator has of its own; none where that is everybody's. Where libcosim would round a size to whole
 /// base steps it is rounded as there: down, but to one at least.
-fn own_step(node: Node<'_, '_>, name: &str, base: Option<f64>, page: &mut Page) -> Option<(f64, Span)> {
+fn own_step(
+    node: Node<'_, '_>,
+    name: &str,
+    base: Option<f64>,
+    page: &mut ProblemList,
+) -> Option<(f64, Span)> {
     let step = page.number(node, "stepSize", Range::NotNegative).filter(|step| *step != 0.0)?;
     let span = optional(node, "stepSize").map_or(head(node), |(_, span)| span);
     let base = base?;
@@ -118,22 +123,22 @@ fn own_step(node: Node<'_, '_>, name: &str, base: Option<f64>, page: &mut Page) 
             number_text(base),
             number_text(taken)
         );
-        page.remark("osp/step", message, span.clone());
+        page.warning("osp/step", message, span.clone());
     }
     (taken != base).then_some((taken, span))
 }
 
 /// What units show of themselves, by their source; `None` where one does not open, which is the plan's to explain.
-pub(crate) type Opened = BTreeMap<String, Option<Interface>>;
+pub(crate) type OpenedInterfaces = BTreeMap<String, Option<Interface>>;
 
 fn simulators(
     root: Node<'_, '_>,
     base: Option<f64>,
     system: &mut System,
     registry: &Registry,
-    page: &mut Page,
-) -> Opened {
-    let mut opened = Opened::new();
+    page: &mut ProblemList,
+) -> OpenedInterfaces {
+    let mut opened = OpenedInterfaces::new();
     let Some(list) = child(root, "Simulators") else {
         page.error("osp/missing", "`<OspSystemStructure>` needs `<Simulators>`", head(root));
         return opened;
@@ -170,7 +175,7 @@ fn simulators(
 }
 
 /// The file that a source means: a path, or the path of a `file:` address. What Cosimo knows by name is taken as it is.
-fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Option<String> {
+fn path((source, span): &TextWithSpan, registry: &Registry, page: &mut ProblemList) -> Option<String> {
     let scheme = source.split_once(':').filter(|(scheme, _)| {
         scheme.len() > 1
             && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
@@ -178,7 +183,7 @@ fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Optio
     let proxied = match sources::proxied(source) {
         Some(Ok(file)) => {
             let message = format!("`{source}` is opened in this process: no proxy is started");
-            page.remark("osp/proxy", message, span.clone());
+            page.warning("osp/proxy", message, span.clone());
             Some(file)
         }
         Some(Err(message)) => {
@@ -228,7 +233,7 @@ fn initial_values(
     node: Node<'_, '_>,
     component: &mut Component,
     interface: Option<&Interface>,
-    page: &mut Page,
+    page: &mut ProblemList,
 ) {
     let Some(list) = child(node, "InitialValues") else { return };
     page.only(list, &[], &["InitialValue"]);
@@ -271,7 +276,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn value(node: Node<'_, '_>, page: &mut Page) -> Option<(Value, Span)> {
+fn value(node: Node<'_, '_>, page: &mut ProblemList) -> Option<(Value, Span)> {
     let tag = node.tag_name().name();
     if !TYPES.contains(&tag) {
         return None; // said with the other unknown elements

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::hash::sha256_of;
-use crate::manifest::{self, Found};
-use crate::problem::Problem;
+use crate::manifest::{self, FolderState};
+use crate::problem::FileProblem;
 use crate::store::{self, MOST};
 
 /// What an archive is meant to be: what messages call it, and what proves it.
 #[derive(Debug, PartialEq)]
-pub struct Kind {
+pub struct ArchiveKind {
     /// With its article: `an FMU`.
     pub title: &'static str,
     /// For short: `unit`.
@@ -33,7 +33,7 @@ pub struct Kind {
 
 /// What an archive may cost. The defaults hold everything that is not an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct ArchiveLimits {
     pub entries: usize,
     /// Bytes of all files together.
     pub total: u64,
@@ -42,25 +42,25 @@ pub struct Limits {
     pub ratio_from: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { entries: 100_000, total: 4 << 30, ratio: 1000, ratio_from: 10_000_000 }
+impl Default for ArchiveLimits {
+    fn default() -> ArchiveLimits {
+        ArchiveLimits { entries: 100_000, total: 4 << 30, ratio: 1000, ratio_from: 10_000_000 }
     }
 }
 
 /// Where unpacked archives are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cache {
-    pub kind: &'static Kind,
+    pub kind: &'static ArchiveKind,
     pub folder: PathBuf,
-    pub limits: Limits,
+    pub limits: ArchiveLimits,
     /// Bytes of all archives that are kept; of the others, those go that were not used for the longest time.
     pub most: u64,
 }
 
 /// An archive on disk.
 #[derive(Debug, Clone)]
-pub struct Unpacked {
+pub struct UnpackedArchive {
     pub folder: PathBuf,
     /// SHA-256 of the file.
     pub hash: String,
@@ -70,7 +70,7 @@ pub struct Unpacked {
     in_use: Option<Arc<File>>,
 }
 
-impl Unpacked {
+impl UnpackedArchive {
     /// The folder, in use until the process ends.
     pub fn keep(self) -> PathBuf {
         static KEPT: Mutex<BTreeMap<PathBuf, Arc<File>>> = Mutex::new(BTreeMap::new());
@@ -82,13 +82,13 @@ impl Unpacked {
     }
 
     /// What was odd about the archive although it could be unpacked.
-    pub fn warnings(&self) -> impl Iterator<Item = Problem> {
+    pub fn warnings(&self) -> impl Iterator<Item = FileProblem> {
         let renewed = self.renewed.as_ref().map(|file| {
             let words =
                 format!("its unpacked copy in the cache had changed (`{file}`) and was unpacked again");
-            Problem::new(words).hint("what ran before may have been something else than this file")
+            FileProblem::new(words).hint("what ran before may have been something else than this file")
         });
-        renewed.into_iter().chain(fs::read_to_string(self.folder.join(REPEATED)).ok().map(Problem::new))
+        renewed.into_iter().chain(fs::read_to_string(self.folder.join(REPEATED)).ok().map(FileProblem::new))
     }
 }
 
@@ -114,13 +114,13 @@ pub fn use_cache(folder: &Path) {
 }
 
 impl Cache {
-    pub fn at(kind: &'static Kind, folder: &Path) -> Cache {
-        Cache { kind, folder: folder.to_owned(), limits: Limits::default(), most: MOST }
+    pub fn at(kind: &'static ArchiveKind, folder: &Path) -> Cache {
+        Cache { kind, folder: folder.to_owned(), limits: ArchiveLimits::default(), most: MOST }
     }
 
     /// For FMUs `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files: where the others cannot be
     /// used, or have a name that units trip over.
-    pub fn standard(kind: &'static Kind) -> Cache {
+    pub fn standard(kind: &'static ArchiveKind) -> Cache {
         if let Some(folder) = CHOSEN.get() {
             return Cache::at(kind, folder);
         }
@@ -139,17 +139,17 @@ impl Cache {
     }
 
     /// Unpacks the archive unless that was done before.
-    pub fn unpack(&self, file: &Path) -> Result<Unpacked, Problem> {
+    pub fn unpack(&self, file: &Path) -> Result<UnpackedArchive, FileProblem> {
         let shown = file.display();
         let noun = self.kind.noun;
         let unreadable = |error: io::Error| {
-            Problem::new(format!("{shown} cannot be read: {error}"))
+            FileProblem::new(format!("{shown} cannot be read: {error}"))
                 .hint("the path is relative to the folder of the system file")
         };
         regular(file).map_err(unreadable)?;
         let mut source = File::open(file).map_err(unreadable)?;
         if source.metadata().map_err(unreadable)?.is_dir() {
-            return Err(Problem::new(format!("{shown} is a folder, wanted a zip archive"))
+            return Err(FileProblem::new(format!("{shown} is a folder, wanted a zip archive"))
                 .hint(format!("zip the contents of the folder, so that {} is at the top", self.kind.proof)));
         }
         let hash = sha256_of(&mut source).map_err(unreadable)?;
@@ -158,12 +158,12 @@ impl Cache {
             touch(&folder);
             let in_use = store::lock(&folder).map(Arc::new);
             match manifest::check(&folder) {
-                Found::Whole => {
+                FolderState::Whole => {
                     let renewed = renewed().get(&folder).cloned();
-                    return Ok(Unpacked { folder, hash, renewed, in_use });
+                    return Ok(UnpackedArchive { folder, hash, renewed, in_use });
                 }
-                Found::Unknown => {}
-                Found::Changed(file) => {
+                FolderState::Unknown => {}
+                FolderState::Changed(file) => {
                     renewed().insert(folder.clone(), file);
                 }
             }
@@ -171,11 +171,10 @@ impl Cache {
             store::remove(&folder);
         }
         let unwritable = |error: io::Error| {
-            Problem::new(format!("{} cannot be used to unpack {shown}: {error}", self.folder.display())).hint(
-                format!(
+            FileProblem::new(format!("{} cannot be used to unpack {shown}: {error}", self.folder.display()))
+                .hint(format!(
                     "set XDG_CACHE_HOME to a folder that only you can write to, with room for the {noun}"
-                ),
-            )
+                ))
         };
         make_private(&self.folder).map_err(unwritable)?;
         self.sweep();
@@ -198,15 +197,15 @@ impl Cache {
         })();
         let _ = fs::remove_dir_all(&draft);
         let renewed = renewed().get(&folder).cloned();
-        let unpacked = result.map(|in_use| Unpacked { folder, hash, renewed, in_use });
+        let unpacked = result.map(|in_use| UnpackedArchive { folder, hash, renewed, in_use });
         self.shrink(self.most);
         unpacked
     }
 
-    fn extract(&self, mut source: File, into: &Path, file: &Path) -> Result<(), Problem> {
+    fn extract(&self, mut source: File, into: &Path, file: &Path) -> Result<(), FileProblem> {
         let shown = file.display();
         if let Some(found) = other_than_zip(&mut source) {
-            return Err(Problem::new(format!("{shown} is {found}, wanted a zip archive")).hint(format!(
+            return Err(FileProblem::new(format!("{shown} is {found}, wanted a zip archive")).hint(format!(
                 "{} is a zip archive; was the file fetched whole, and is it the right one?",
                 self.kind.title
             )));
@@ -223,7 +222,7 @@ impl Cache {
             if !different.is_empty() || same.is_empty() {
                 let names =
                     if different.is_empty() { String::new() } else { format!(": {}", quoted(&different)) };
-                return Err(Problem::new(format!(
+                return Err(FileProblem::new(format!(
                     "{shown} has several entries of one name with different contents{names}"
                 ))
                 .hint(format!("it is not known which of them is meant; zip the {} again", self.kind.noun)));
@@ -249,7 +248,7 @@ impl Cache {
         for index in 0..archive.len() {
             let entry = archive.by_index(index).map_err(|error| match error {
                 zip::result::ZipError::UnsupportedArchive(reason) => {
-                    Problem::new(format!("{shown} is packed in a way that Cosimo cannot read: {reason}"))
+                    FileProblem::new(format!("{shown} is packed in a way that Cosimo cannot read: {reason}"))
                         .hint(format!(
                             "zip the {} again with the usual method, which is called deflate",
                             self.kind.noun
@@ -259,14 +258,16 @@ impl Cache {
             })?;
             self.extract_entry(entry, into, file, &mut total, &mut buffer)?;
         }
-        let Kind { title, proof, proof_hint, .. } = self.kind;
+        let ArchiveKind { title, proof, proof_hint, .. } = self.kind;
         if !into.join(proof).is_file() {
-            return Err(Problem::new(format!("{shown} has no {proof} at its top, so it is not {title}"))
+            return Err(FileProblem::new(format!("{shown} has no {proof} at its top, so it is not {title}"))
                 .hint(*proof_hint));
         }
         if let Some(words) = twice {
             let noted = fs::write(into.join(REPEATED), words);
-            noted.map_err(|error| Problem::new(format!("{} cannot be written: {error}", into.display())))?;
+            noted.map_err(|error| {
+                FileProblem::new(format!("{} cannot be written: {error}", into.display()))
+            })?;
         }
         Ok(())
     }
@@ -279,25 +280,28 @@ impl Cache {
         file: &Path,
         total: &mut u64,
         buffer: &mut [u8],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), FileProblem> {
         let (shown, noun, limits) = (file.display(), self.kind.noun, self.limits);
         let name = entry.name().map_err(|error| broken(file, &error))?.into_owned();
         let Some(inside) = inside(&name) else {
-            return Err(Problem::new(format!(
+            return Err(FileProblem::new(format!(
                 "{shown} has an entry `{name}`, which leads out of the {noun}"
             ))
             .hint("nothing was unpacked; do not trust this file"));
         };
         if entry.unix_mode().is_some_and(|mode| !matches!(mode & 0o170000, 0 | 0o100000 | 0o040000)) {
-            return Err(Problem::new(format!(
+            return Err(FileProblem::new(format!(
                 "{shown} has an entry `{name}`, which is a link or a device; wanted files and folders"
             ))
             .hint(format!("zip the {noun} again with the files themselves instead of links")));
         }
         let target = into.join(inside);
         let failed = |error: io::Error| {
-            Problem::new(format!("`{name}` of {shown} cannot be unpacked to {}: {error}", target.display()))
-                .hint("is there room in the cache, and is the archive complete?")
+            FileProblem::new(format!(
+                "`{name}` of {shown} cannot be unpacked to {}: {error}",
+                target.display()
+            ))
+            .hint("is there room in the cache, and is the archive complete?")
         };
         if name.ends_with(['/', '\\']) {
             return fs::create_dir_all(&target).map_err(failed);
@@ -328,18 +332,18 @@ impl Cache {
         }
     }
 
-    fn attack(&self, message: String) -> Problem {
-        Problem::new(message).hint(format!("no {} needs that; do not trust this file", self.kind.noun))
+    fn attack(&self, message: String) -> FileProblem {
+        FileProblem::new(message).hint(format!("no {} needs that; do not trust this file", self.kind.noun))
     }
 
-    fn too_large(&self, file: &Path) -> Problem {
+    fn too_large(&self, file: &Path) -> FileProblem {
         let (shown, most) = (file.display(), self.limits.total);
         self.attack(format!("{shown} unpacks to more than {most} bytes, which is the limit"))
     }
 }
 
-fn broken(file: &Path, error: &dyn std::fmt::Display) -> Problem {
-    Problem::new(format!("{} is not a complete zip archive: {error}", file.display()))
+fn broken(file: &Path, error: &dyn std::fmt::Display) -> FileProblem {
+    FileProblem::new(format!("{} is not a complete zip archive: {error}", file.display()))
         .hint("the file was cut or changed on its way here; fetch or export it again")
 }
 
@@ -397,7 +401,7 @@ fn repeated(source: &mut File) -> Option<(Vec<String>, Vec<String>)> {
     // Entries may claim to share their bytes, and then there would be no end of comparing.
     let mut most = 4 * source.metadata().ok()?.len();
     let found = entries(source).and_then(|entries| {
-        let mut first: BTreeMap<&str, &Entry> = BTreeMap::new();
+        let mut first: BTreeMap<&str, &ArchiveEntry> = BTreeMap::new();
         let (mut same, mut different) = (Vec::new(), Vec::new());
         for entry in &entries {
             let Some(known) = first.get(entry.name.as_str()) else {
@@ -419,7 +423,7 @@ fn repeated(source: &mut File) -> Option<(Vec<String>, Vec<String>)> {
 }
 
 /// An entry as the list at the end of an archive has it.
-struct Entry {
+struct ArchiveEntry {
     name: String,
     /// Method, checksum, and size.
     about: (u16, u32, u32),
@@ -427,7 +431,7 @@ struct Entry {
     offset: u64,
 }
 
-impl Entry {
+impl ArchiveEntry {
     /// The bytes in the archive; equal ones unpack to equal files.
     fn packed(&self, source: &mut File) -> Option<Vec<u8>> {
         let mut head = [0; 30];
@@ -450,7 +454,7 @@ fn number32(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// All entries, those of the same name too.
-fn entries(source: &mut File) -> Option<Vec<Entry>> {
+fn entries(source: &mut File) -> Option<Vec<ArchiveEntry>> {
     let (record, at) = last_record(source)?;
     let (count, size, offset) = (number16(&record, 10)?, number32(&record, 12)?, number32(&record, 16)?);
     // What stands before the archive shifts all places.
@@ -463,7 +467,7 @@ fn entries(source: &mut File) -> Option<Vec<Entry>> {
         let head = list.get(at..).filter(|head| head.starts_with(b"PK\x01\x02"))?;
         let [name, extra, comment] = [28, 30, 32].map(|place| number16(head, place).map(usize::from));
         let (name, behind) = (name?, extra? + comment?);
-        found.push(Entry {
+        found.push(ArchiveEntry {
             name: String::from_utf8_lossy(head.get(46..46 + name)?).into_owned(),
             about: (number16(head, 10)?, number32(head, 16)?, number32(head, 24)?),
             packed_size: number32(head, 20)?,

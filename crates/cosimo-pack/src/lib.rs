@@ -10,6 +10,6 @@ pub mod text;
 pub mod xml;
 pub mod xml_writer;
 
-pub use archive::{Cache, Kind, use_cache};
-pub use problem::{Place, Problem};
+pub use archive::{ArchiveKind, Cache, use_cache};
+pub use problem::{FilePosition, FileProblem};
 pub use xml_writer::XmlWriter;

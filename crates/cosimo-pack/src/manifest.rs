@@ -54,17 +54,17 @@ pub(crate) fn head(folder: &Path) -> Option<(u64, String)> {
 }
 
 /// Whether a folder is as it was unpacked. One without a manifest is of an earlier version.
-pub(crate) enum Found {
+pub(crate) enum FolderState {
     Whole,
     Unknown,
     /// The first file that is not as it was.
     Changed(String),
 }
 
-pub(crate) fn check(folder: &Path) -> Found {
-    let Ok(known) = fs::read_to_string(folder.join(MANIFEST)) else { return Found::Unknown };
+pub(crate) fn check(folder: &Path) -> FolderState {
+    let Ok(known) = fs::read_to_string(folder.join(MANIFEST)) else { return FolderState::Unknown };
     let Some((_, known)) = known.split_once('\n').filter(|(head, _)| head.starts_with(HEAD)) else {
-        return Found::Changed(MANIFEST.into());
+        return FolderState::Changed(MANIFEST.into());
     };
     let mut files = Vec::new();
     let walked = walk(folder, "", &mut |path, file| {
@@ -72,18 +72,18 @@ pub(crate) fn check(folder: &Path) -> Found {
         Ok(())
     });
     if let Err(error) = walked {
-        return Found::Changed(error.to_string());
+        return FolderState::Changed(error.to_string());
     }
     let found = text(&mut files);
     if found == known {
-        return Found::Whole;
+        return FolderState::Whole;
     }
     let differs = |lines: &str, others: &str| {
         let others: std::collections::BTreeSet<&str> = others.lines().collect();
         let odd = lines.lines().find(|line| !others.contains(line))?;
         odd.split_once(' ').map(|(_, file)| file.to_owned())
     };
-    Found::Changed(differs(&found, known).or_else(|| differs(known, &found)).unwrap_or_default())
+    FolderState::Changed(differs(&found, known).or_else(|| differs(known, &found)).unwrap_or_default())
 }
 
 /// All files below a folder that came out of the archive, with their names inside of it.

@@ -4,31 +4,31 @@ use std::fmt;
 
 /// A position in a file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Place {
+pub struct FilePosition {
     pub line: u32,
     pub column: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
+pub struct FileProblem {
     /// The file inside the archive, if it is one file's fault.
     pub file: Option<String>,
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     pub message: String,
     pub hint: Option<String>,
 }
 
-impl Problem {
-    pub fn new(message: impl Into<String>) -> Problem {
-        Problem { file: None, place: None, message: message.into(), hint: None }
+impl FileProblem {
+    pub fn new(message: impl Into<String>) -> FileProblem {
+        FileProblem { file: None, place: None, message: message.into(), hint: None }
     }
 
-    pub fn at(mut self, file: &str, place: Place) -> Problem {
+    pub fn at(mut self, file: &str, place: FilePosition) -> FileProblem {
         (self.file, self.place) = (Some(file.to_owned()), Some(place));
         self
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+    pub fn hint(mut self, hint: impl Into<String>) -> FileProblem {
         self.hint = Some(hint.into());
         self
     }
@@ -43,7 +43,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence())?;
         match &self.hint {

@@ -13,7 +13,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// An unpacked archive.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct CacheEntry {
     /// The file that it was unpacked from first.
     pub name: String,
     /// SHA-256 of that file.
@@ -26,7 +26,7 @@ pub struct Kept {
 
 impl Cache {
     /// All that it holds, the one used last first.
-    pub fn kept(&self) -> Vec<Kept> {
+    pub fn kept(&self) -> Vec<CacheEntry> {
         let kept = |entry: fs::DirEntry| {
             let (folder, hash) = (entry.path(), entry.file_name().into_string().ok()?);
             if hash.starts_with('.') || !folder.is_dir() {
@@ -35,17 +35,17 @@ impl Cache {
             let (bytes, name) = manifest::head(&folder).unwrap_or_else(|| (size(&folder), String::new()));
             let used = fs::metadata(folder.join(MARKER)).and_then(|marker| marker.modified());
             let used = used.unwrap_or(SystemTime::UNIX_EPOCH);
-            Some(Kept { name, hash, bytes, used, in_use: is_locked(&folder), folder })
+            Some(CacheEntry { name, hash, bytes, used, in_use: is_locked(&folder), folder })
         };
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut all: Vec<Kept> = entries.filter_map(kept).collect();
+        let mut all: Vec<CacheEntry> = entries.filter_map(kept).collect();
         all.sort_by(|a, b| (b.used, &a.hash).cmp(&(a.used, &b.hash)));
         all
     }
 
     /// Removes archives until no more than so many bytes are left, those first that were not used for the longest time. What
     /// is in use stays. Answers what was removed.
-    pub fn shrink(&self, most: u64) -> Vec<Kept> {
+    pub fn shrink(&self, most: u64) -> Vec<CacheEntry> {
         let all = self.kept();
         let mut total: u64 = all.iter().map(|kept| kept.bytes).sum();
         let mut removed = Vec::new();

@@ -3,21 +3,21 @@
 use std::path::Path;
 
 use crate::archive::regular;
-use crate::problem::Problem;
+use crate::problem::FileProblem;
 
 /// Larger files are refused; 200 000 variables need 17 MB.
 pub const LARGEST: u64 = 200_000_000;
 
 /// The text of a file, and what is odd about it.
-pub fn read_text(folder: &Path, file: &str) -> Result<(String, Option<Problem>), Problem> {
+pub fn read_text(folder: &Path, file: &str) -> Result<(String, Option<FileProblem>), FileProblem> {
     let path = folder.join(file);
     let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
     regular(&path).map_err(|error| failed(&error))?;
     let size = std::fs::metadata(&path).map_err(|error| failed(&error))?.len();
     if size > LARGEST {
-        return Err(Problem {
+        return Err(FileProblem {
             file: Some(file.to_owned()),
-            ..Problem::new(format!("has {size} bytes, at most {LARGEST} are allowed"))
+            ..FileProblem::new(format!("has {size} bytes, at most {LARGEST} are allowed"))
         });
     }
     let bytes = std::fs::read(&path).map_err(|error| failed(&error))?;
@@ -25,9 +25,9 @@ pub fn read_text(folder: &Path, file: &str) -> Result<(String, Option<Problem>),
 }
 
 /// As `read_text`, of bytes that are in memory.
-pub fn decode(bytes: Vec<u8>, file: &str) -> Result<(String, Option<Problem>), Problem> {
+pub fn decode(bytes: Vec<u8>, file: &str) -> Result<(String, Option<FileProblem>), FileProblem> {
     let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
-    let wide = |join: fn([u8; 2]) -> u16| -> Result<String, Problem> {
+    let wide = |join: fn([u8; 2]) -> u16| -> Result<String, FileProblem> {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| join([pair[0], pair[1]])).collect();
         String::from_utf16(&units).map_err(|error| failed(&error))
     };
@@ -40,9 +40,9 @@ pub fn decode(bytes: Vec<u8>, file: &str) -> Result<(String, Option<Problem>), P
         Ok(text) => Ok((text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text), None)),
         // Old tools write Latin-1, and not all say so in the first line; its bytes are the first characters of Unicode.
         Err(error) => {
-            let remark = (!declares_latin(error.as_bytes())).then(|| Problem {
+            let remark = (!declares_latin(error.as_bytes())).then(|| FileProblem {
                 file: Some(file.to_owned()),
-                ..Problem::new(
+                ..FileProblem::new(
                     "is not the UTF-8 that it says; it is read as Latin-1, and some letters may be wrong",
                 )
             });
@@ -51,9 +51,12 @@ pub fn decode(bytes: Vec<u8>, file: &str) -> Result<(String, Option<Problem>), P
     }
 }
 
-fn unreadable(file: &str, error: &dyn std::fmt::Display) -> Problem {
-    Problem { file: Some(file.to_owned()), ..Problem::new(format!("cannot be read as text: {error}")) }
-        .hint("wanted UTF-8; export it again")
+fn unreadable(file: &str, error: &dyn std::fmt::Display) -> FileProblem {
+    FileProblem {
+        file: Some(file.to_owned()),
+        ..FileProblem::new(format!("cannot be read as text: {error}"))
+    }
+    .hint("wanted UTF-8; export it again")
 }
 
 fn declares_latin(bytes: &[u8]) -> bool {

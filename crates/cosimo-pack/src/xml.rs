@@ -3,7 +3,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::problem::{Place, Problem};
+use crate::problem::{FilePosition, FileProblem};
 
 /// 200 000 variables of FMI 2.0 are about a million.
 const MOST_NODES: u32 = 10_000_000;
@@ -13,10 +13,10 @@ const DEEPEST: usize = 500;
 const MOST_ATTRIBUTES: usize = 1000;
 
 /// Reads a file of XML, unless it is none or more than any unit needs.
-pub fn parse<'t>(text: &'t str, file: &str) -> Result<Document<'t>, Problem> {
+pub fn parse<'t>(text: &'t str, file: &str) -> Result<Document<'t>, FileProblem> {
     if let Some((at, what, most)) = excess(text) {
-        let place = Lines::new(text).place(text, at);
-        return Err(Problem::new(format!("has more than {most} {what}, which is the limit"))
+        let place = LineIndex::new(text).place(text, at);
+        return Err(FileProblem::new(format!("has more than {most} {what}, which is the limit"))
             .at(file, place)
             .hint("nobody needs that; do not trust this file"));
     }
@@ -24,23 +24,23 @@ pub fn parse<'t>(text: &'t str, file: &str) -> Result<Document<'t>, Problem> {
     Document::parse_with_options(text, options).map_err(|error| malformed(&error, file))
 }
 
-fn malformed(error: &roxmltree::Error, file: &str) -> Problem {
-    let place = Place { line: error.pos().row, column: error.pos().col };
+fn malformed(error: &roxmltree::Error, file: &str) -> FileProblem {
+    let place = FilePosition { line: error.pos().row, column: error.pos().col };
     match error {
         roxmltree::Error::DtdDetected => {
-            Problem { file: Some(file.to_owned()), ..Problem::new("has a document type") }
+            FileProblem { file: Some(file.to_owned()), ..FileProblem::new("has a document type") }
                 .hint("entities can be bombs, so none are read; remove the `<!DOCTYPE ..>`")
         }
-        roxmltree::Error::NodesLimitReached => Problem {
+        roxmltree::Error::NodesLimitReached => FileProblem {
             file: Some(file.to_owned()),
-            ..Problem::new(format!("has more than {MOST_NODES} elements and texts, which is the limit"))
+            ..FileProblem::new(format!("has more than {MOST_NODES} elements and texts, which is the limit"))
         }
         .hint("nobody needs that; do not trust this file"),
         _ => {
             // The position is said once, in front.
             let text = error.to_string();
             let text = text.split(" at ").next().unwrap_or(&text).to_owned();
-            Problem::new(format!("not well-formed XML: {text}")).at(file, place)
+            FileProblem::new(format!("not well-formed XML: {text}")).at(file, place)
         }
     }
 }
@@ -90,7 +90,7 @@ fn excess(text: &str) -> Option<(usize, &'static str, usize)> {
 /// From offsets in a text to lines and columns, at a bounded cost for each: descriptions with 200 000 variables
 /// exist, and some are one long line.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineIndex {
     starts: Vec<usize>,
     /// Characters before each block of `BLOCK` bytes.
     letters: Vec<usize>,
@@ -103,20 +103,20 @@ fn letters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
-impl Lines {
-    pub fn new(text: &str) -> Lines {
+impl LineIndex {
+    pub fn new(text: &str) -> LineIndex {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         let counts = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
             *sum += letters(block);
             Some(*sum)
         });
-        Lines {
+        LineIndex {
             starts: std::iter::once(0).chain(ends).collect(),
             letters: std::iter::once(0).chain(counts).collect(),
         }
     }
 
-    pub fn place(&self, text: &str, at: usize) -> Place {
+    pub fn place(&self, text: &str, at: usize) -> FilePosition {
         let line = self.line(at);
         let (start, end) = (self.starts[line], at.min(text.len()));
         // Most lines are shorter than a block, and then the way from the start of the line is the shortest.
@@ -125,7 +125,7 @@ impl Lines {
         } else {
             self.before(text, end) - self.before(text, start)
         };
-        Place { line: line as u32 + 1, column: column as u32 + 1 }
+        FilePosition { line: line as u32 + 1, column: column as u32 + 1 }
     }
 
     /// Where the line of this offset begins, and where its last character ends.
@@ -148,42 +148,42 @@ impl Lines {
 }
 
 #[derive(Debug)]
-pub struct Reader<'a> {
-    lines: Lines,
+pub struct XmlReader<'a> {
+    lines: LineIndex,
     text: &'a str,
     file: String,
-    pub problems: Vec<Problem>,
-    pub remarks: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
+    pub warnings: Vec<FileProblem>,
 }
 
-impl<'a> Reader<'a> {
-    pub fn new(text: &'a str, file: &str) -> Reader<'a> {
-        Reader {
-            lines: Lines::new(text),
+impl<'a> XmlReader<'a> {
+    pub fn new(text: &'a str, file: &str) -> XmlReader<'a> {
+        XmlReader {
+            lines: LineIndex::new(text),
             text,
             file: file.to_owned(),
             problems: Vec::new(),
-            remarks: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
-    pub fn place(&self, node: Node<'_, '_>) -> Place {
+    pub fn place(&self, node: Node<'_, '_>) -> FilePosition {
         self.lines.place(self.text, node.range().start)
     }
 
     pub fn problem(&mut self, node: Node<'_, '_>, message: impl Into<String>) {
         let place = self.place(node);
-        self.problems.push(Problem::new(message).at(&self.file, place));
+        self.problems.push(FileProblem::new(message).at(&self.file, place));
     }
 
     pub fn problem_hint(&mut self, node: Node<'_, '_>, message: impl Into<String>, hint: &str) {
         let place = self.place(node);
-        self.problems.push(Problem::new(message).at(&self.file, place).hint(hint));
+        self.problems.push(FileProblem::new(message).at(&self.file, place).hint(hint));
     }
 
-    pub fn remark(&mut self, node: Node<'_, '_>, message: impl Into<String>) {
+    pub fn warning(&mut self, node: Node<'_, '_>, message: impl Into<String>) {
         let place = self.place(node);
-        self.remarks.push(Problem::new(message).at(&self.file, place));
+        self.warnings.push(FileProblem::new(message).at(&self.file, place));
     }
 
     /// An attribute that must be there.
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
     }
 
     fn left_out(&mut self, node: Node<'_, '_>, name: &str, text: &str, wanted: &str) {
-        self.remark(node, format!("`{name}` is \"{text}\", wanted {wanted}; it is left out"));
+        self.warning(node, format!("`{name}` is \"{text}\", wanted {wanted}; it is left out"));
     }
 
     pub fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {

@@ -9,7 +9,7 @@ use cosimo_engine::plan;
 use cosimo_system::{Choice, EndRule, PerInput, Problem, System};
 
 use super::setup::{apply, constant, read, reference, started, step};
-use super::{Cell, Measured, ReproduceError};
+use super::{Cell, ReproduceError, RowResult};
 
 pub use super::setup::Changes;
 
@@ -25,7 +25,7 @@ const FILES: [[&str; 2]; 2] = [
 ];
 
 /// What the rows of one table share.
-struct Table {
+struct TableSetup {
     id: &'static str,
     reticulation: usize,
     nonlinear: bool,
@@ -38,16 +38,22 @@ struct Table {
     unit: f64,
 }
 
-const fn ecco(id: &'static str, reticulation: usize, nonlinear: bool, micro_steps: [f64; 2]) -> Table {
+const fn ecco(id: &'static str, reticulation: usize, nonlinear: bool, micro_steps: [f64; 2]) -> TableSetup {
     let unit = if reticulation == 1 { 1.0 } else { 100.0 };
-    Table { id, reticulation, nonlinear, micro_steps, law: "pi", min: 1e-4, max: 1e-2, unit }
+    TableSetup { id, reticulation, nonlinear, micro_steps, law: "pi", min: 1e-4, max: 1e-2, unit }
 }
 
-const fn nepce(id: &'static str, reticulation: usize, nonlinear: bool, max: f64) -> Table {
-    Table { micro_steps: [256.0; 2], law: "i", min: 1e-5, max, ..ecco(id, reticulation, nonlinear, [0.0; 2]) }
+const fn nepce(id: &'static str, reticulation: usize, nonlinear: bool, max: f64) -> TableSetup {
+    TableSetup {
+        micro_steps: [256.0; 2],
+        law: "i",
+        min: 1e-5,
+        max,
+        ..ecco(id, reticulation, nonlinear, [0.0; 2])
+    }
 }
 
-const TABLES: &[Table] = &[
+const TABLES: &[TableSetup] = &[
     ecco("003/III", 1, false, [10.0, 10.0]),
     ecco("003/V", 1, true, [10.0, 10.0]),
     ecco("003/VI", 2, false, [10.0, 10.0]),
@@ -74,7 +80,7 @@ pub fn tables() -> Vec<&'static str> {
 }
 
 /// Measures all cells of one row.
-pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> Measured {
+pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> RowResult {
     let failed = |message: String| ReproduceError::Row { row: row.into(), message };
     if let Some(reticulation) = row.strip_prefix("003/instability/") {
         let mut system = base(if reticulation == "1" { "003/III" } else { "003/VI" }).map_err(&failed)?;
@@ -131,8 +137,8 @@ pub fn system(row: &str) -> Result<System, String> {
         None => constant(&mut system, CONSTANT_STEP),
         Some((estimate, tolerance)) => {
             let tolerance = tolerance.ok_or_else(|| format!("`{name}` has no tolerance"))?;
-            system.recipe.estimate = Choice::named(estimate).with("tolerance", Value::Number(tolerance));
-            system.recipe.law = Choice::named(facts.law);
+            system.methods.estimate = Choice::named(estimate).with("tolerance", Value::Number(tolerance));
+            system.methods.controller = Choice::named(facts.law);
         }
     }
     if name.starts_with("NEPCE") {
@@ -142,7 +148,7 @@ pub fn system(row: &str) -> Result<System, String> {
             .with("gain", Value::Number(gain))
             .with("form", Value::Text("paper".into()))
             .with("feedthrough", Value::Text(feedthrough.into()));
-        system.recipe.correction = PerInput::all(nepce);
+        system.methods.correction = PerInput::all(nepce);
     }
     Ok(system)
 }
@@ -155,7 +161,7 @@ fn split(row: &str) -> (&str, &str) {
     }
 }
 
-fn facts(table: &str) -> Result<&'static Table, String> {
+fn facts(table: &str) -> Result<&'static TableSetup, String> {
     TABLES.iter().find(|known| known.id == table).ok_or_else(|| format!("there is no table `{table}`"))
 }
 
@@ -168,8 +174,8 @@ fn base(table: &str) -> Result<System, String> {
         component.parameters.push(("micro_steps".into(), Value::Number(micro_steps), 0..0));
     }
     system.experiment.end = EndRule::After;
-    system.recipe.correction = PerInput::all(Choice::named("none"));
-    let step = &mut system.recipe.step;
+    system.methods.correction = PerInput::all(Choice::named("none"));
+    let step = &mut system.methods.step;
     (step.min, step.max, step.size) = (facts.min, facts.max, Some(facts.min));
     Ok(system)
 }
@@ -188,7 +194,7 @@ fn band(tolerance: Option<f64>) -> Vec<Option<f64>> {
 
 /// What the papers print of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Outcome {
+pub struct RunFigures {
     steps: f64,
     mean_step: f64,
     power: f64,
@@ -196,7 +202,7 @@ pub struct Outcome {
     residual: f64,
 }
 
-impl Outcome {
+impl RunFigures {
     fn quantity(&self, name: &str) -> f64 {
         match name {
             "steps" => self.steps,
@@ -209,14 +215,14 @@ impl Outcome {
     }
 }
 
-fn run(system: &System, unit: f64, registry: &Registry) -> Result<Outcome, String> {
+fn run(system: &System, unit: f64, registry: &Registry) -> Result<RunFigures, String> {
     let trajectory = trajectory(system, registry)?;
     let end = trajectory.last().map_or(0.0, |step| step.time);
     let exact = exact_power(system, &trajectory, registry)?;
-    let mean = |of: &dyn Fn(usize, &Step) -> f64| {
+    let mean = |of: &dyn Fn(usize, &CommittedStep) -> f64| {
         trajectory.iter().enumerate().map(|(k, step)| of(k, step) * step.size).sum::<f64>() / end / unit
     };
-    Ok(Outcome {
+    Ok(RunFigures {
         steps: trajectory.len() as f64,
         mean_step: end / trajectory.len() as f64,
         power: mean(&|_, step| step.transmitted),
@@ -227,7 +233,7 @@ fn run(system: &System, unit: f64, registry: &Registry) -> Result<Outcome, Strin
 
 /// One committed step.
 #[derive(Debug, Clone, Copy)]
-pub struct Step {
+pub struct CommittedStep {
     pub time: f64,
     pub size: f64,
     pub transmitted: f64,
@@ -235,13 +241,13 @@ pub struct Step {
 }
 
 /// Runs a system with one bond to its end.
-pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, String> {
+pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<CommittedStep>, String> {
     let mut run = started(system, registry)?;
     let mut trajectory = Vec::new();
     while !run.finished() {
         step(&mut run)?;
         let power = run.ledger().powers[0];
-        trajectory.push(Step {
+        trajectory.push(CommittedStep {
             time: run.time().seconds(),
             size: run.sizes().0,
             transmitted: power.transmitted,
@@ -252,7 +258,11 @@ pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, Str
 }
 
 /// P12 of the undivided system at the same instants.
-pub fn exact_power(system: &System, trajectory: &[Step], registry: &Registry) -> Result<Vec<f64>, String> {
+pub fn exact_power(
+    system: &System,
+    trajectory: &[CommittedStep],
+    registry: &Registry,
+) -> Result<Vec<f64>, String> {
     let times: Vec<f64> = trajectory.iter().map(|step| step.time).collect();
     Ok(reference(system, [power_column(system)], &times, registry)?.into_iter().flatten().collect())
 }

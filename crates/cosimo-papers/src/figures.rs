@@ -3,11 +3,11 @@
 
 use cosimo_core::Registry;
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
-use cosimo_record::{Memory, Table};
+use cosimo_record::{MemoryRecorder, Table};
 use cosimo_system::System;
 
 use super::setup::{Changes, apply, reference, started, step};
-use super::{Drawn, ecco_nepce};
+use super::{FigureRows, ecco_nepce};
 
 /// Rows of the tables that are drawn together: a constant step, ECCO, and NEPCE with it.
 struct Together {
@@ -28,7 +28,7 @@ const FIGURES: [Together; 4] = [
 ];
 
 /// All figures with their file names.
-pub fn draw(changes: &Changes, registry: &Registry) -> Drawn {
+pub fn draw(changes: &Changes, registry: &Registry) -> FigureRows {
     let mut figures = vec![("error-over-step.svg".to_owned(), error_over_step(changes, registry)?)];
     for together in &FIGURES {
         let kind = if together.linear { "linear" } else { "nonlinear" };
@@ -102,8 +102,8 @@ fn error_over_step(changes: &Changes, registry: &Registry) -> Result<Figure, Str
 
 fn record(system: &System, registry: &Registry) -> Result<Table, String> {
     let mut run = started(system, registry)?;
-    let memory = Memory::default();
-    run.record(Box::new(memory.clone())).map_err(|error| error.coded())?;
+    let memory = MemoryRecorder::default();
+    run.record(Box::new(memory.clone())).map_err(|error| error.text_with_code())?;
     while !run.finished() {
         step(&mut run)?;
     }

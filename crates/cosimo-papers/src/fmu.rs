@@ -9,14 +9,14 @@ use cosimo_system::System;
 
 /// FMUs of one version in a folder of their own, which goes with the last user.
 #[derive(Debug)]
-pub struct Exported {
+pub struct ExportedFmus {
     folder: PathBuf,
     version: Version,
 }
 
-impl Exported {
+impl ExportedFmus {
     /// `version` is 1, 2 or 3.
-    pub fn new(version: u32) -> Result<Exported, String> {
+    pub fn new(version: u32) -> Result<ExportedFmus, String> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let version = match version {
@@ -27,7 +27,7 @@ impl Exported {
         let folder = std::env::temp_dir().join(format!("cosimo-fmus-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder)
             .map_err(|cause| format!("cannot make the folder {}: {cause}", folder.display()))?;
-        Ok(Exported { folder, version })
+        Ok(ExportedFmus { folder, version })
     }
 
     /// Names the FMUs as sources, and writes those that are not there yet.
@@ -45,7 +45,7 @@ impl Exported {
     }
 }
 
-impl Drop for Exported {
+impl Drop for ExportedFmus {
     fn drop(&mut self) {
         // What cannot be removed now lies in the folder for temporary things.
         let _ = std::fs::remove_dir_all(&self.folder);

@@ -22,9 +22,9 @@ pub struct Study {
     /// All cells, as they are written.
     cells: &'static str,
     /// Measures all cells of one row.
-    pub measure: fn(&str, &[Cell], &Changes, &Registry) -> Measured,
+    pub measure: fn(&str, &[Cell], &Changes, &Registry) -> RowResult,
     /// Figures with their file names.
-    pub draw: fn(&Changes, &Registry) -> Drawn,
+    pub draw: fn(&Changes, &Registry) -> FigureRows,
     /// Some of its rows have a tolerance.
     pub tolerances: bool,
     /// It can run FMUs instead of native models.
@@ -75,10 +75,10 @@ pub const TLM: Study = Study {
 pub type Row = (String, Vec<Cell>);
 
 /// One number per cell.
-pub type Measured = Result<Vec<f64>, ReproduceError>;
+pub type RowResult = Result<Vec<f64>, ReproduceError>;
 
 /// Figures with their file names.
-pub type Drawn = Result<Vec<(String, Figure)>, String>;
+pub type FigureRows = Result<Vec<(String, Figure)>, String>;
 
 /// One number of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,14 +89,14 @@ pub struct Cell {
     pub printed: String,
     /// Computed independently of Cosimo, with the papers' parameters.
     pub reference: f64,
-    pub accepted: Accepted,
+    pub accepted: Tolerance,
     /// The median over the rounding of the printed tolerance: single runs of this row are chaotic.
     pub median: bool,
 }
 
 /// How near the reference a measured value must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Accepted {
+pub enum Tolerance {
     Relative(f64),
     Absolute(f64),
     Range(f64, f64),
@@ -110,11 +110,11 @@ impl Cell {
 
     pub fn agrees(&self, measured: f64) -> bool {
         match self.accepted {
-            Accepted::Relative(tolerance) => {
+            Tolerance::Relative(tolerance) => {
                 (measured - self.reference).abs() <= tolerance * self.reference.abs()
             }
-            Accepted::Absolute(tolerance) => (measured - self.reference).abs() <= tolerance,
-            Accepted::Range(low, high) => (low..=high).contains(&measured),
+            Tolerance::Absolute(tolerance) => (measured - self.reference).abs() <= tolerance,
+            Tolerance::Range(low, high) => (low..=high).contains(&measured),
         }
     }
 }
@@ -129,9 +129,9 @@ fn cells(text: &str) -> Vec<Cell> {
         printed: text(&value["printed"]),
         reference: number(&value["value"]),
         accepted: match (value["rel_tol"].as_f64(), value["abs_tol"].as_f64()) {
-            (Some(tolerance), _) => Accepted::Relative(tolerance),
-            (None, Some(tolerance)) => Accepted::Absolute(tolerance),
-            (None, None) => Accepted::Range(number(&value["range"][0]), number(&value["range"][1])),
+            (Some(tolerance), _) => Tolerance::Relative(tolerance),
+            (None, Some(tolerance)) => Tolerance::Absolute(tolerance),
+            (None, None) => Tolerance::Range(number(&value["range"][0]), number(&value["range"][1])),
         },
         median: value["median_over_tolerance_band"].as_bool().unwrap_or(false),
     };

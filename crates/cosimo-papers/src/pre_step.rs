@@ -9,7 +9,7 @@ use cosimo_plot::{Axis, Figure, Panel, Series};
 use cosimo_system::{Choice, PerInput, System};
 
 use super::setup::{Changes, apply, constant, read, started};
-use super::{Cell, Drawn, Measured, ReproduceError};
+use super::{Cell, FigureRows, ReproduceError, RowResult};
 
 /// What is before the method in an id, and the system it stands for.
 const SYSTEMS: [(&str, &str, Option<f64>); 5] = [
@@ -33,7 +33,7 @@ pub fn tables() -> Vec<&'static str> {
 }
 
 /// Measures all cells of one row, each with its own step size.
-pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> Measured {
+pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> RowResult {
     let failed = |message: String| ReproduceError::Row { row: row.into(), message };
     let cell = |cell: &Cell| {
         let size = changes.step.or_else(|| cell.id.rsplit_once("H=")?.1.parse().ok());
@@ -85,7 +85,7 @@ fn system(row: &str, size: f64) -> Result<System, String> {
         system.components[0].parameters.push(parameter("micro_steps", count));
     }
     constant(&mut system, size);
-    system.recipe.correction = PerInput::all(correction(method)?);
+    system.methods.correction = PerInput::all(correction(method)?);
     Ok(system)
 }
 
@@ -123,7 +123,7 @@ const DRAWN: [(&str, &str, &str); 5] = [
 ];
 
 /// The paper's figure for every table.
-pub fn draw(changes: &Changes, registry: &Registry) -> Drawn {
+pub fn draw(changes: &Changes, registry: &Registry) -> FigureRows {
     let changes = Changes { step: None, ..changes.clone() };
     let one = |(table, file, title): &(&str, &str, &str)| {
         Ok(((*file).to_owned(), figure(table, title, &changes, registry)?))

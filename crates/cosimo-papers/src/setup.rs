@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cosimo_core::Registry;
 use cosimo_engine::{Plan, Run};
-use cosimo_system::{Choice, Origin, Overrides, Problem, System, in_one_line, overrides, toml};
+use cosimo_system::{Choice, ChoiceOrigin, Overrides, Problem, System, in_one_line, overrides, toml};
 
-use super::fmu::Exported;
+use super::fmu::ExportedFmus;
 
 /// What a caller may change about every row.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,7 @@ pub struct Changes {
     pub step: Option<f64>,
     pub tolerance: Option<f64>,
     /// Run FMUs made from the native models instead of the models themselves.
-    pub fmus: Option<Arc<Exported>>,
+    pub fmus: Option<Arc<ExportedFmus>>,
 }
 
 impl Changes {
@@ -35,10 +35,10 @@ pub(crate) fn read(text: &str, registry: &Registry) -> Result<System, String> {
 
 /// Steps of one size.
 pub(crate) fn constant(system: &mut System, size: f64) {
-    system.recipe.estimate = Choice::named("none");
-    system.recipe.law = Choice::named("fixed");
-    system.recipe.step.size = Some(size);
-    system.recipe.step.size_origin = Origin::Default;
+    system.methods.estimate = Choice::named("none");
+    system.methods.controller = Choice::named("fixed");
+    system.methods.step.size = Some(size);
+    system.methods.step.size_origin = ChoiceOrigin::Default;
 }
 
 pub(crate) fn apply(system: &mut System, changes: &Changes, registry: &Registry) -> Result<(), String> {
@@ -46,7 +46,7 @@ pub(crate) fn apply(system: &mut System, changes: &Changes, registry: &Registry)
         sets: changes.sets.clone(),
         step: changes.step,
         // A tolerance says nothing to a row of constant steps.
-        tolerance: changes.tolerance.filter(|_| system.recipe.estimate.name != "none"),
+        tolerance: changes.tolerance.filter(|_| system.methods.estimate.name != "none"),
         ..Overrides::default()
     };
     check(&overrides::apply(system, &asked, registry))?;
@@ -67,11 +67,11 @@ pub(crate) fn planned(system: &System, registry: &Registry) -> Result<Plan, Stri
 
 /// A run at its start.
 pub(crate) fn started(system: &System, registry: &Registry) -> Result<Run, String> {
-    Run::new(planned(system, registry)?, 1).map_err(|error| error.coded())
+    Run::new(planned(system, registry)?, 1).map_err(|error| error.text_with_code())
 }
 
 pub(crate) fn step(run: &mut Run) -> Result<(), String> {
-    run.step().map_err(|error| error.coded())
+    run.step().map_err(|error| error.text_with_code())
 }
 
 /// Columns of the monolithic reference of a system at some instants.

@@ -16,7 +16,7 @@ use cosimo_engine::{Run, RunError};
 use cosimo_system::{Choice, EndRule, PerInput, System};
 
 use super::setup::{Changes, apply, constant, planned, read, step};
-use super::{Cell, Measured, ReproduceError};
+use super::{Cell, ReproduceError, RowResult};
 
 const DUAL_MASS: &str = include_str!("../../../examples/dual-mass/system.toml");
 const STEERING: [&str; 4] = [
@@ -49,7 +49,7 @@ pub fn tables() -> Vec<&'static str> {
 }
 
 /// Measures all cells of one row.
-pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> Measured {
+pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> RowResult {
     let failed = |message: String| ReproduceError::Row { row: row.into(), message };
     let bench = Bench { changes, registry };
     let quantities: Vec<&str> = cells.iter().map(Cell::quantity).collect();
@@ -255,7 +255,7 @@ impl Bench<'_> {
         let place = cases.iter().position(|known| *known == case).ok_or("cases are I, II, III and IV")?;
         let mut system = read(STEERING[place], self.registry)?;
         if rule == "held" {
-            system.recipe.input = PerInput::all(Choice::named("hold"));
+            system.methods.input = PerInput::all(Choice::named("hold"));
         }
         let inner = format!("micro_steps={}", (size / INNER).round().max(1.0));
         let mut sets = vec![inner.as_str()];
@@ -290,9 +290,9 @@ impl Bench<'_> {
         if let Some(solver) = &solver {
             sets.extend([solver.as_str(), "micro_steps=1"]);
         }
-        system.recipe.input = PerInput::all(input(dual.method));
+        system.methods.input = PerInput::all(input(dual.method));
         if fresh {
-            system.recipe.exchange = PerInput::all(cosimo_system::Exchange::Fresh);
+            system.methods.exchange = PerInput::all(cosimo_system::Exchange::Fresh);
         }
         constant(&mut system, dual.size);
         self.set(&mut system, &sets)?;
@@ -311,12 +311,12 @@ impl Bench<'_> {
         if history {
             plan.layout.limits.history = self.before(system, &plan.layout)?;
         }
-        Run::new(plan.rewinding(), 1).map_err(|error| error.coded())
+        Run::new(plan.rewinding(), 1).map_err(|error| error.text_with_code())
     }
 
     /// What the undivided model did before the start.
     fn before(&self, system: &System, layout: &cosimo_engine::Layout) -> Result<History, String> {
-        let size = system.recipe.step.size.unwrap_or(STEP);
+        let size = system.methods.step.size.unwrap_or(STEP);
         let times: Vec<f64> = [-2.0, -1.0].map(|n| n * size).to_vec();
         let solution = cosimo::reference::solve(system, &times, self.registry)?;
         let ports = layout.ports();
@@ -429,7 +429,9 @@ fn lost(run: &mut Run, size: f64) -> Result<f64, String> {
         let start = run.time().seconds();
         for k in 1..=inner {
             let part = k as f64 / inner as f64 * size;
-            run.island().map(part, None, &mut cells).map_err(|error| RunError::from(error).coded())?;
+            run.island()
+                .map(part, None, &mut cells)
+                .map_err(|error| RunError::from(error).text_with_code())?;
             if cells[place].abs() >= LOST {
                 return Ok(start + part);
             }

@@ -5,7 +5,7 @@ use cosimo_analysis::stability;
 use cosimo_core::Registry;
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 
-use super::Drawn;
+use super::FigureRows;
 use super::setup::{Changes, reference, started, step};
 use super::thesis::{Bench, parameters};
 
@@ -14,7 +14,7 @@ const METHODS: [&str; 4] = ["constant", "causality", "linear", "quadratic"];
 const SHOWN: f64 = 0.03;
 
 /// All figures with their file names.
-pub(super) fn draw(changes: &Changes, registry: &Registry) -> Drawn {
+pub(super) fn draw(changes: &Changes, registry: &Registry) -> FigureRows {
     let bench = Bench { changes, registry };
     Ok(vec![
         ("radius-over-step.svg".into(), radius(&bench)?),

@@ -15,7 +15,7 @@ use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 use cosimo_system::{Boundary, Impedances, LineDecl, System};
 
 use super::setup::{Changes, apply, read, started, step};
-use super::{Cell, Drawn, Measured, ReproduceError};
+use super::{Cell, FigureRows, ReproduceError, RowResult};
 
 const SPRING: &str = include_str!("tlm-spring.toml");
 const DRIVE: &str = include_str!("tlm-drive.toml");
@@ -41,7 +41,7 @@ pub fn tables() -> Vec<&'static str> {
 }
 
 /// Measures all cells of one row.
-pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> Measured {
+pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> RowResult {
     let failed = |message: String| ReproduceError::Row { row: row.into(), message };
     let bench = Bench { changes, registry };
     let values = match row.split_once('/') {
@@ -341,7 +341,7 @@ impl Bench<'_> {
             line.boundary = boundary;
         })?;
         system.experiment.stop = 0.3;
-        system.recipe.step.size = Some(delay / parts);
+        system.methods.step.size = Some(delay / parts);
         let inner = if parts >= 8.0 { 4.0 } else { 32.0 / parts } * if stiffness > 1e6 { 4.0 } else { 1.0 };
         for component in 0..2 {
             set(&mut system, component, "solver", Value::Text("rk4".into()));
@@ -425,7 +425,7 @@ const PICTURES: [Picture; 3] = [
 ];
 
 /// The paper's figures: velocities, delays, steadiness and evaluations of each system, with the shortest delays beside them.
-pub fn draw(changes: &Changes, registry: &Registry) -> Drawn {
+pub fn draw(changes: &Changes, registry: &Registry) -> FigureRows {
     let bench = Bench { changes, registry };
     PICTURES.iter().map(|picture| Ok((picture.file.to_owned(), picture.draw(&bench)?))).collect()
 }

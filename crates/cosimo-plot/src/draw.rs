@@ -129,7 +129,7 @@ pub(crate) fn figure(figure: &Figure) -> String {
     for (index, panel) in figure.panels.iter().enumerate() {
         let (row, column) = (index / columns, index % columns);
         let left = column as f64 * across;
-        let place = Place {
+        let place = PanelPlace {
             left: (left + lefts[column]).round() + 0.5,
             top: (top + tops[row]).round() + 0.5,
             width: (across - lefts[column] - 18.0).floor(),
@@ -147,7 +147,7 @@ pub(crate) fn figure(figure: &Figure) -> String {
 }
 
 /// Where the axes of a panel are, and where its cell begins.
-struct Place {
+struct PanelPlace {
     left: f64,
     top: f64,
     width: f64,
@@ -196,7 +196,7 @@ fn legend(panel: &Panel, across: f64) -> (Vec<(usize, f64, usize, String)>, usiz
     (entries, rows)
 }
 
-fn panel(out: &mut String, panel: &Panel, (x, y): &(Span, Span), y_ticks: &[Tick], place: &Place) {
+fn panel(out: &mut String, panel: &Panel, (x, y): &(Span, Span), y_ticks: &[Tick], place: &PanelPlace) {
     let (left, top, across, down) = (place.left, place.top, place.width, place.height);
     let middle = left + across / 2.0;
     let mut head = place.head;
@@ -283,7 +283,7 @@ fn panel(out: &mut String, panel: &Panel, (x, y): &(Span, Span), y_ticks: &[Tick
 }
 
 /// Grid lines as one path per kind, and the frame on top of them.
-fn grid(out: &mut String, x_ticks: &[Tick], y_ticks: &[Tick], place: &Place) {
+fn grid(out: &mut String, x_ticks: &[Tick], y_ticks: &[Tick], place: &PanelPlace) {
     for (class, minor) in [("minor", true), ("grid", false)] {
         let mut path = String::new();
         // Half pixels, as the frame: a one-pixel line is then one pixel wide.

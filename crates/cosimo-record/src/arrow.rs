@@ -17,8 +17,8 @@ use cosimo_core::recorder::{Columns, Table, TableError};
 use cosimo_core::registry::FormatEntry;
 use flatbuffers::FlatBufferBuilder;
 
-use crate::limits::{Room, whole};
-use crate::tail::{self, Encoder, Failure};
+use crate::limits::{RowBudget, whole};
+use crate::tail::{self, EncodeError, Encoder};
 
 pub const ARROW: FormatEntry = FormatEntry {
     name: "arrow",
@@ -44,19 +44,19 @@ struct Arrow {
 }
 
 impl Encoder for Arrow {
-    fn new(columns: &Columns) -> Result<Arrow, Failure> {
+    fn new(columns: &Columns) -> Result<Arrow, EncodeError> {
         let schema = Arc::new(schema(columns));
         Ok(Arrow { pieces: FileWriter::try_new(Vec::new(), &schema)?, schema, blocks: Vec::new(), end: 0 })
     }
 
-    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Arrow, Failure> {
+    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Arrow, EncodeError> {
         let mut arrow = Arrow::new(columns)?;
         arrow.pieces.get_mut().clear(); // the header is in the file
         (arrow.blocks, arrow.end) = (listed(footer).ok_or("the bookmark is damaged")?, end as usize);
         Ok(arrow)
     }
 
-    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), Failure> {
+    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), EncodeError> {
         if !columns.is_empty() {
             let arrays =
                 columns.iter().map(|column| Arc::new(Float64Array::from(column.to_vec())) as ArrayRef);
@@ -143,7 +143,7 @@ fn table(file: Buffer) -> Result<Table, ArrowError> {
     if let Some(field) = schema.fields().iter().find(|field| !is_number(field.data_type())) {
         return Err(no_number(field.name(), field.data_type()));
     }
-    let mut room = Room::for_columns(columns.names.len()).map_err(ArrowError::IpcError)?;
+    let mut room = RowBudget::for_columns(columns.names.len()).map_err(ArrowError::IpcError)?;
     let mut values = vec![Vec::new(); columns.names.len()];
     let decoder = FileDecoder::new(schema, footer.version());
     for block in footer.recordBatches().iter().flatten() {
@@ -177,7 +177,7 @@ fn no_number(name: &str, kind: &DataType) -> ArrowError {
 }
 
 /// What a batch says about its size, before the decoder believes it.
-fn check_sizes(header: &[u8], body: &[u8], room: &mut Room) -> Result<(), ArrowError> {
+fn check_sizes(header: &[u8], body: &[u8], room: &mut RowBudget) -> Result<(), ArrowError> {
     // A continuation mark and the length come before the message, or just the length in old files.
     let prefix = if header.starts_with(&[0xff; 4]) { 8 } else { 4 };
     let message = header.get(prefix..).and_then(|message| root_as_message(message).ok());

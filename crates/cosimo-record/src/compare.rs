@@ -87,7 +87,7 @@ pub struct Comparison {
 
 /// Why there is nothing to compare.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Incomparable {
+pub enum CompareError {
     #[error("{0} has no column `time`")]
     NoTime(&'static str),
     #[error("{0} has no rows")]
@@ -106,7 +106,7 @@ pub fn compare(
     found: &Table,
     tube: Tube,
     patterns: &[String],
-) -> Result<Comparison, Incomparable> {
+) -> Result<Comparison, CompareError> {
     let wild: Vec<WildMatch> = patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
     let wanted = |name: &str| wild.is_empty() || wild.iter().any(|pattern| pattern.matches(name));
     let (expected, given) = (times(reference, "the reference")?, times(found, "the other file")?);
@@ -129,14 +129,14 @@ pub fn compare(
             continue;
         }
         if let Some(other) = found.column(name) {
-            let signal = Signal { times: expected, values };
+            let signal = SignalSamples { times: expected, values };
             comparison.signals.push(difference(name, &signal, given, other, (from, to), tube));
         }
     }
     if comparison.signals.is_empty() {
         let named = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(" or ");
         let which = if patterns.is_empty() { String::new() } else { format!(" that is called {named}") };
-        return Err(Incomparable::Strangers(which));
+        return Err(CompareError::Strangers(which));
     }
     let worse = |a: &Difference, b: &Difference| b.excess.total_cmp(&a.excess).then(a.name.cmp(&b.name));
     comparison.signals.sort_by(worse);
@@ -146,7 +146,7 @@ pub fn compare(
 
 /// The second minus the first, at every instant at which either has a row and both have a value; on both sides of jumps.
 /// Empty where one of them does not have the signal.
-pub fn apart(reference: &Table, found: &Table, signal: &str) -> Result<Vec<(f64, f64)>, Incomparable> {
+pub fn apart(reference: &Table, found: &Table, signal: &str) -> Result<Vec<(f64, f64)>, CompareError> {
     let (expected, given) = (times(reference, "the reference")?, times(found, "the other file")?);
     let (Some(before), Some(after)) = (reference.column(signal), found.column(signal)) else {
         return Ok(Vec::new());
@@ -156,7 +156,8 @@ pub fn apart(reference: &Table, found: &Table, signal: &str) -> Result<Vec<(f64,
         expected.iter().chain(given).copied().filter(|t| *t >= from && *t <= to).collect();
     instants.sort_by(f64::total_cmp);
     instants.dedup();
-    let (one, other) = (Signal { times: expected, values: before }, Signal { times: given, values: after });
+    let (one, other) =
+        (SignalSamples { times: expected, values: before }, SignalSamples { times: given, values: after });
     let mut points = Vec::with_capacity(instants.len());
     for t in instants {
         let (sides, others) = (one.around(t), other.around(t));
@@ -169,29 +170,29 @@ pub fn apart(reference: &Table, found: &Table, signal: &str) -> Result<Vec<(f64,
 }
 
 /// The part of time that both cover.
-fn common(one: &[f64], other: &[f64]) -> Result<(f64, f64), Incomparable> {
+fn common(one: &[f64], other: &[f64]) -> Result<(f64, f64), CompareError> {
     let (ends, others) = ((one[0], one[one.len() - 1]), (other[0], other[other.len() - 1]));
     let (from, to) = (ends.0.max(others.0), ends.1.min(others.1));
-    if from > to { Err(Incomparable::Apart(ends.0, ends.1, others.0, others.1)) } else { Ok((from, to)) }
+    if from > to { Err(CompareError::Apart(ends.0, ends.1, others.0, others.1)) } else { Ok((from, to)) }
 }
 
-fn times<'a>(table: &'a Table, whose: &'static str) -> Result<&'a [f64], Incomparable> {
-    let times = table.column("time").ok_or(Incomparable::NoTime(whose))?;
+fn times<'a>(table: &'a Table, whose: &'static str) -> Result<&'a [f64], CompareError> {
+    let times = table.column("time").ok_or(CompareError::NoTime(whose))?;
     if times.is_empty() {
-        return Err(Incomparable::Empty(whose));
+        return Err(CompareError::Empty(whose));
     }
     match times.windows(2).find(|pair| pair[0].is_nan() || pair[1].is_nan() || pair[1] < pair[0]) {
-        Some(pair) => Err(Incomparable::Unordered(whose, pair[1], pair[0])),
+        Some(pair) => Err(CompareError::Unordered(whose, pair[1], pair[0])),
         None => Ok(times),
     }
 }
 
-struct Signal<'a> {
+struct SignalSamples<'a> {
     times: &'a [f64],
     values: &'a [f64],
 }
 
-impl Signal<'_> {
+impl SignalSamples<'_> {
     /// Its value just before and just after an instant inside of what it covers: the same but for jumps.
     fn around(&self, t: f64) -> (f64, f64) {
         let after = self.times.partition_point(|time| *time <= t);
@@ -213,7 +214,7 @@ impl Signal<'_> {
 
 fn difference(
     name: &str,
-    reference: &Signal<'_>,
+    reference: &SignalSamples<'_>,
     times: &[f64],
     values: &[f64],
     (from, to): (f64, f64),
@@ -257,7 +258,7 @@ fn difference(
 /// Lowest and highest value of a signal no more than some seconds from an instant; instants must come in order. A queue
 /// of candidates for each makes that one pass over the rows, however wide the tube is.
 struct Range<'a> {
-    signal: &'a Signal<'a>,
+    signal: &'a SignalSamples<'a>,
     reach: f64,
     next: usize,
     lowest: VecDeque<usize>,
@@ -265,12 +266,12 @@ struct Range<'a> {
 }
 
 impl<'a> Range<'a> {
-    fn new(signal: &'a Signal<'a>, reach: f64) -> Range<'a> {
+    fn new(signal: &'a SignalSamples<'a>, reach: f64) -> Range<'a> {
         Range { signal, reach, next: 0, lowest: VecDeque::new(), highest: VecDeque::new() }
     }
 
     fn at(&mut self, t: f64) -> (f64, f64) {
-        let Signal { times, values } = *self.signal;
+        let SignalSamples { times, values } = *self.signal;
         let (begin, end) = (t - self.reach, t + self.reach);
         while self.next < times.len() && times[self.next] <= end {
             let row = self.next;
@@ -311,7 +312,7 @@ mod tests {
         let mut order: Vec<usize> = (0..200).collect();
         order.sort_by(|a, b| times[*a].total_cmp(&times[*b]));
         let (times, values): (Vec<f64>, Vec<f64>) = order.iter().map(|k| (times[*k], values[*k])).unzip();
-        let signal = Signal { times: &times, values: &values };
+        let signal = SignalSamples { times: &times, values: &values };
         for reach in [0.0, 0.05, 0.3, 2.0, 100.0] {
             let mut range = Range::new(&signal, reach);
             for k in 0..400 {

@@ -10,7 +10,7 @@ use std::path::Path;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 use cosimo_core::registry::FormatEntry;
 
-use crate::limits::{LONGEST_ROW, Room};
+use crate::limits::{LONGEST_ROW, RowBudget};
 use crate::tail::Tail;
 
 pub const CSV: FormatEntry = FormatEntry {
@@ -88,13 +88,13 @@ fn write_number(text: &mut Vec<u8>, number: f64) {
 }
 
 /// A file that ends with an error where a row does not end in time; the reader would gather it in memory.
-struct Rows<'a> {
+struct BoundedRows<'a> {
     file: File,
     /// Since the last row; whoever gets a row sets it back.
     handed_out: &'a Cell<usize>,
 }
 
-impl Read for Rows<'_> {
+impl Read for BoundedRows<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.handed_out.get() > LONGEST_ROW {
             let message = format!("a row is longer than {LONGEST_ROW} bytes, which is the limit");
@@ -144,7 +144,7 @@ fn read(path: &Path) -> Result<Table, TableError> {
     first.and_then(|_| file.rewind()).map_err(unreadable)?;
     let delimiter = delimiter(&header);
     let handed_out = Cell::new(0);
-    let rows = Rows { file, handed_out: &handed_out };
+    let rows = BoundedRows { file, handed_out: &handed_out };
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(rows);
     let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
     if names.is_empty() {
@@ -152,7 +152,7 @@ fn read(path: &Path) -> Result<Table, TableError> {
     }
     let mut values = vec![Vec::new(); names.len()];
     let mut cells = csv::StringRecord::new();
-    let mut room = Room::for_columns(names.len()).map_err(broken)?;
+    let mut room = RowBudget::for_columns(names.len()).map_err(broken)?;
     handed_out.set(0);
     while reader.read_record(&mut cells).map_err(failed)? {
         handed_out.set(0);

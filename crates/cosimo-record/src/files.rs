@@ -37,7 +37,7 @@ pub struct Files {
     files: Vec<(PathBuf, PathBuf, &'static FormatEntry)>,
     counts: Vec<RowCount>,
     outputs: Vec<Output>,
-    scribe: Option<Scribe>,
+    scribe: Option<WriterThread>,
 }
 
 /// Rows that are safely in a file, as far as the run has come.
@@ -97,7 +97,8 @@ impl Files {
                 .and_then(|(writer, rows)| Output::new(lock, shown, writer, columns, rows, count.clone()));
             self.outputs.push(output.map_err(|error| named(error, shown))?);
         }
-        self.scribe = Scribe::start(self.outputs.iter().map(|output| Arc::clone(&output.drain)).collect());
+        self.scribe =
+            WriterThread::start(self.outputs.iter().map(|output| Arc::clone(&output.drain)).collect());
         Ok(())
     }
 
@@ -225,7 +226,7 @@ impl Output {
         let ring = Arc::clone(journal.ring());
         count.0.store(rows, Ordering::Release);
         let now = Instant::now();
-        let state = State {
+        let state = FileState {
             path: file.into(),
             writer,
             journal,
@@ -290,12 +291,12 @@ impl Output {
 
 /// One file, as both threads see it: what waits is written by the one that comes first.
 struct Drain {
-    state: Mutex<State>,
+    state: Mutex<FileState>,
     count: RowCount,
     failed: AtomicBool,
 }
 
-struct State {
+struct FileState {
     /// As it was given.
     path: PathBuf,
     writer: Box<dyn TableWriter>,
@@ -312,7 +313,7 @@ struct State {
     written: Instant,
 }
 
-impl State {
+impl FileState {
     fn columns_count(&self) -> usize {
         self.columns.len().max(1)
     }
@@ -358,7 +359,7 @@ impl State {
 }
 
 impl Drain {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FileState> {
         // A panic of an encoder is no reason to keep the other rows back.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -388,7 +389,7 @@ impl Drain {
 }
 
 /// The thread that writes.
-struct Scribe {
+struct WriterThread {
     /// Until it is joined.
     thread: Option<JoinHandle<()>>,
     ended: Arc<AtomicBool>,
@@ -408,9 +409,9 @@ pub fn has_all_rows() -> bool {
     AWAITED.load(Ordering::SeqCst) == 0
 }
 
-impl Scribe {
+impl WriterThread {
     /// None where the system has no more threads: rows are written when the journal is full, then.
-    fn start(drains: Vec<Arc<Drain>>) -> Option<Scribe> {
+    fn start(drains: Vec<Arc<Drain>>) -> Option<WriterThread> {
         let ended = Arc::new(AtomicBool::new(false));
         let is_ended = Arc::clone(&ended);
         AWAITED.fetch_add(1, Ordering::SeqCst);
@@ -436,7 +437,7 @@ impl Scribe {
         };
         let thread = std::thread::Builder::new().name("results".into()).spawn(work);
         match thread {
-            Ok(thread) => Some(Scribe { thread: Some(thread), ended }),
+            Ok(thread) => Some(WriterThread { thread: Some(thread), ended }),
             Err(_) => {
                 AWAITED.fetch_sub(1, Ordering::SeqCst);
                 None
@@ -445,7 +446,7 @@ impl Scribe {
     }
 }
 
-impl Drop for Scribe {
+impl Drop for WriterThread {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {

@@ -19,7 +19,7 @@ use cosimo_core::ring;
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::bookmark::piece;
-use crate::limits::Room;
+use crate::limits::RowBudget;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"cosimoJ1");
 
@@ -42,12 +42,12 @@ mod word {
 
 /// Rows that wait: written by one thread, read by another one.
 pub(crate) struct Ring {
-    memory: Memory,
+    memory: JournalMemory,
     columns: usize,
     stride: usize,
 }
 
-enum Memory {
+enum JournalMemory {
     /// Of the journal.
     Shared(MmapRaw),
     /// Where a file cannot be shared with the memory: what waits is lost with the process.
@@ -59,10 +59,10 @@ impl Ring {
         match &self.memory {
             // SAFETY: pages are aligned and stay where they are as long as `self`. Other processes may change what is in
             // them, as other threads may: hence atomics, for which every value is valid.
-            Memory::Shared(pages) => unsafe {
+            JournalMemory::Shared(pages) => unsafe {
                 std::slice::from_raw_parts(pages.as_ptr().cast::<AtomicU64>(), pages.len() / size_of::<u64>())
             },
-            Memory::Own(words) => words,
+            JournalMemory::Own(words) => words,
         }
     }
 
@@ -195,7 +195,7 @@ impl Journal {
         let (count, stride) = (columns.names.len(), stride(columns.names.len(), doubles));
         let words: Box<[AtomicU64]> = (0..word::COUNT + stride * count).map(|_| AtomicU64::new(0)).collect();
         words[word::HEAD].store(rows, Ordering::Release);
-        let ring = Arc::new(Ring { memory: Memory::Own(words), columns: count, stride });
+        let ring = Arc::new(Ring { memory: JournalMemory::Own(words), columns: count, stride });
         Journal { path: path.into(), file: None, ring, columns: columns.clone(), places: 0 }
     }
 
@@ -230,7 +230,7 @@ impl Journal {
                 ..Journal::in_memory(path, columns, doubles, rows.start)
             });
         };
-        let ring = Ring { memory: Memory::Shared(pages), columns: count, stride };
+        let ring = Ring { memory: JournalMemory::Shared(pages), columns: count, stride };
         let words = ring.words();
         words[word::COLUMNS].store(count as u64, Ordering::Relaxed);
         words[word::STRIDE].store(stride as u64, Ordering::Relaxed);
@@ -261,7 +261,7 @@ impl Journal {
     /// The result file is whole, with so many rows.
     pub(crate) fn commit(&mut self, rows: u64, place: &[u8]) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        if matches!(self.ring.memory, Memory::Own(_)) {
+        if matches!(self.ring.memory, JournalMemory::Own(_)) {
             return Ok(());
         }
         let words = self.ring.words();
@@ -282,7 +282,7 @@ impl Journal {
 
     /// The same with more room for rows. Nothing may be put in or committed meanwhile.
     pub(crate) fn grown(&self, doubles: usize, tail: u64, place: &[u8]) -> io::Result<Journal> {
-        if self.file.is_none() || matches!(self.ring.memory, Memory::Own(_)) {
+        if self.file.is_none() || matches!(self.ring.memory, JournalMemory::Own(_)) {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let mut draft = self.path.clone().into_os_string();
@@ -339,7 +339,7 @@ fn decoded(mut bytes: &[u8], count: usize) -> Option<Columns> {
 
 /// What a process left in its journal.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Left {
+pub(crate) struct JournalRows {
     pub(crate) columns: Columns,
     /// Where the result file is whole, and its rows there.
     pub(crate) place: Vec<u8>,
@@ -348,9 +348,9 @@ pub(crate) struct Left {
     pub(crate) waiting: Vec<Vec<f64>>,
 }
 
-impl Left {
+impl JournalRows {
     /// `None` where it is no journal, or one whose process did not come to the first row.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Left> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<JournalRows> {
         let word = |at: usize| bytes.get(at * 8..)?.first_chunk().map(|word| u64::from_le_bytes(*word));
         let count = |at: usize| usize::try_from(word(at)?).ok();
         if word(word::MAGIC)? != MAGIC {
@@ -360,7 +360,7 @@ impl Left {
         let place = word::PLACES[(word(word::TURN)? % 2) as usize];
         let [rows, at, length] = [word(place)?, word(place + 1)?, word(place + 2)?];
         let waiting = head.checked_sub(rows).filter(|waiting| *waiting <= stride as u64)?;
-        Room::for_columns(columns).ok()?.take(waiting).ok()?;
+        RowBudget::for_columns(columns).ok()?.take(waiting).ok()?;
         let ring = word::COUNT.checked_add(columns.checked_mul(stride)?)?.checked_mul(8)?;
         let text = bytes.get(ring..ring.checked_add(count(word::TEXT)?)?)?;
         let at = usize::try_from(at).ok()?;
@@ -370,7 +370,7 @@ impl Left {
             word(at).map_or(f64::NAN, f64::from_bits)
         };
         let column = |column: usize| (rows..head).map(|row| cell(column, row)).collect();
-        Some(Left {
+        Some(JournalRows {
             columns: decoded(text, columns)?,
             place: place.to_vec(),
             rows,
@@ -397,8 +397,8 @@ mod tests {
         folder.join(name)
     }
 
-    fn left(path: &Path) -> Option<Left> {
-        Left::read(&std::fs::read(path_of(path)).unwrap())
+    fn left(path: &Path) -> Option<JournalRows> {
+        JournalRows::read(&std::fs::read(path_of(path)).unwrap())
     }
 
     /// Rows are in the file as soon as they are put, over many turns of the ring, and so are places of any length.
@@ -449,15 +449,15 @@ mod tests {
         let journal = Journal::new(Lock::take(&path).unwrap(), &columns(), 64, 0, b"here").unwrap();
         (0..10u64).for_each(|row| journal.ring().put(row, &[row as f64, 0.0]));
         let whole = std::fs::read(path_of(&path)).unwrap();
-        assert_eq!(Left::read(&whole).unwrap().waiting_rows(), 10);
+        assert_eq!(JournalRows::read(&whole).unwrap().waiting_rows(), 10);
         for length in 0..whole.len() {
-            Left::read(&whole[..length]);
+            JournalRows::read(&whole[..length]);
         }
         for at in 0..128 {
             for value in [0, 1, 0x7f, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] = value;
-                Left::read(&changed);
+                JournalRows::read(&changed);
             }
         }
     }

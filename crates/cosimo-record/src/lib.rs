@@ -27,13 +27,13 @@ pub use cosimo_core::recorder::{Table, TableError};
 pub use csv::CSV;
 pub use files::{Files, RowCount, ask_for_all_rows, has_all_rows};
 pub use mat::MAT;
-pub use memory::Memory;
+pub use memory::MemoryRecorder;
 #[cfg(feature = "parquet")]
 pub use parquet::PARQUET;
 #[cfg(not(feature = "parquet"))]
 pub use parquet_missing::PARQUET;
 pub use playback::Tables;
-pub use recover::{Recovered, recover};
+pub use recover::{Recovery, recover};
 pub use tee::Tee;
 
 use std::panic::catch_unwind;

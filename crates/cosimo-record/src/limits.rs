@@ -26,17 +26,17 @@ pub(crate) fn whole(path: &Path, format: &'static str) -> Result<Vec<u8>, TableE
 
 /// Rows that a table may still grow by.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct RowBudget {
     columns: usize,
     rows: u64,
 }
 
-impl Room {
-    pub(crate) fn for_columns(columns: usize) -> Result<Room, String> {
+impl RowBudget {
+    pub(crate) fn for_columns(columns: usize) -> Result<RowBudget, String> {
         if columns > MOST_COLUMNS {
             return Err(format!("it has {columns} columns, at most {MOST_COLUMNS} are allowed"));
         }
-        Ok(Room { columns, rows: MOST_CELLS / columns.max(1) as u64 })
+        Ok(RowBudget { columns, rows: MOST_CELLS / columns.max(1) as u64 })
     }
 
     pub(crate) fn take(&mut self, rows: u64) -> Result<(), String> {

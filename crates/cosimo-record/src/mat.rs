@@ -14,7 +14,7 @@ use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter
 use cosimo_core::registry::FormatEntry;
 
 use crate::bookmark;
-use crate::limits::{Room, whole};
+use crate::limits::{RowBudget, whole};
 
 pub const MAT: FormatEntry = FormatEntry {
     name: "mat",
@@ -48,15 +48,15 @@ struct Mat {
 }
 
 /// Everything before the rows.
-struct Opening {
+struct MatHeader {
     bytes: Vec<u8>,
     /// As in [`Mat`].
     last: u64,
     count: u64,
 }
 
-impl Opening {
-    fn of(columns: &Columns) -> Opening {
+impl MatHeader {
+    fn of(columns: &Columns) -> MatHeader {
         let mut bytes = Vec::new();
         let class = ["Atrajectory", "1.1", "", TRANSPOSED];
         text(&mut bytes, "Aclass", &class, true);
@@ -82,14 +82,14 @@ impl Opening {
         bytes.extend([0; 16]);
         let place = bytes.len() as u64 + 8;
         header(&mut bytes, DOUBLE, count, 0, "data_2");
-        Opening { bytes, last, count: place }
+        MatHeader { bytes, last, count: place }
     }
 }
 
 impl Mat {
     fn create(path: &Path, columns: &Columns) -> Result<Mat, RecordError> {
         let failed = |cause| RecordError { file: path.into(), cause };
-        let Opening { bytes, last, count } = Opening::of(columns);
+        let MatHeader { bytes, last, count } = MatHeader::of(columns);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path);
         let mut file = file.map_err(failed)?;
         file.write_all(&bytes).map_err(failed)?;
@@ -102,7 +102,7 @@ impl Mat {
         let (file, end, rows) = bookmark::resume(path, bookmark).map_err(failed)?;
         let rows = rows.first_chunk().copied().map(u32::from_le_bytes);
         let rows = rows.ok_or_else(|| failed(std::io::Error::other("the bookmark is damaged")))?;
-        let Opening { last, count, .. } = Opening::of(columns);
+        let MatHeader { last, count, .. } = MatHeader::of(columns);
         let columns = columns.names.len();
         let mut mat = Mat { path: path.into(), file, columns, rows, last, count, end, bytes: Vec::new() };
         mat.forget_later_rows().map_err(failed)?;
@@ -294,7 +294,7 @@ fn table(bytes: &[u8]) -> Result<Table, String> {
         return Err(format!("`dataInfo` does not tell where each of {} variables is", names.len()));
     }
     let rows = moving.rows;
-    Room::for_columns(names.len())?.take(rows as u64)?;
+    RowBudget::for_columns(names.len())?.take(rows as u64)?;
     let mut table = Table::default();
     for (variable, name) in names.into_iter().enumerate() {
         let (data, column) = (places.values[variable], places.values[places.rows + variable]);

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cosimo_core::recorder::{Columns, RecordError, Recorder, Table};
 
 #[derive(Debug, Clone, Default)]
-pub struct Memory(Arc<Mutex<Table>>);
+pub struct MemoryRecorder(Arc<Mutex<Table>>);
 
-impl Memory {
+impl MemoryRecorder {
     /// What was recorded so far.
     pub fn table(&self) -> Table {
         self.lock().clone()
@@ -18,7 +18,7 @@ impl Memory {
     }
 }
 
-impl Recorder for Memory {
+impl Recorder for MemoryRecorder {
     fn begin(&mut self, columns: &Columns) -> Result<(), RecordError> {
         *self.lock() = Table { columns: columns.clone(), values: vec![Vec::new(); columns.names.len()] };
         Ok(())

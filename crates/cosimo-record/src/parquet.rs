@@ -25,8 +25,8 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::arrow;
-use crate::limits::Room;
-use crate::tail::{self, Encoder, Failure};
+use crate::limits::RowBudget;
+use crate::tail::{self, EncodeError, Encoder};
 use crate::zstd_pages::ZstdPages;
 
 pub const PARQUET: FormatEntry = FormatEntry {
@@ -50,11 +50,11 @@ struct Parquet {
 }
 
 impl Encoder for Parquet {
-    fn new(columns: &Columns) -> Result<Parquet, Failure> {
+    fn new(columns: &Columns) -> Result<Parquet, EncodeError> {
         Ok(Parquet { groups: open(columns)?, before: Vec::new() })
     }
 
-    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Parquet, Failure> {
+    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Parquet, EncodeError> {
         // Behind the list stand its length and the magic word.
         let listed = footer.get(..footer.len().saturating_sub(8)).unwrap_or_default();
         let before = ParquetMetaDataReader::decode_metadata(listed)?;
@@ -63,7 +63,7 @@ impl Encoder for Parquet {
         Ok(Parquet { groups, before: before.row_groups().to_vec() })
     }
 
-    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), Failure> {
+    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), EncodeError> {
         if !columns.is_empty() {
             let mut group = self.groups.next_row_group()?;
             for column in columns {
@@ -184,7 +184,7 @@ fn read(path: &Path) -> Result<Table, TableError> {
     if let Some(nested) = leaves.iter().find(|leaf| leaf.max_rep_level() > 0) {
         return Err(broken(format!("column `{}` holds lists; numbers are wanted", nested.path().string())));
     }
-    let mut room = Room::for_columns(names.len()).map_err(broken)?;
+    let mut room = RowBudget::for_columns(names.len()).map_err(broken)?;
     for group in reader.metadata().row_groups() {
         let rows = u64::try_from(group.num_rows()).map_err(|_| broken("a negative number of rows".into()))?;
         room.take(rows).map_err(broken)?;

@@ -79,11 +79,11 @@ struct Playback {
     held: Vec<bool>,
     /// Instants of discontinuities, ascending.
     jumps: Vec<f64>,
-    place: Memory<Place>,
+    place: Memory<PlaybackPlace>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct PlaybackPlace {
     now: f64,
     /// Of a jump at this instant, the later side is shown.
     behind: bool,
@@ -173,7 +173,7 @@ impl Playback {
             columns: values,
             held,
             jumps: Vec::new(),
-            place: Memory::new(Place { now: 0.0, behind: true }),
+            place: Memory::new(PlaybackPlace { now: 0.0, behind: true }),
         };
         playback.find_jumps();
         playback
@@ -242,7 +242,7 @@ impl Simulator for Playback {
     }
 
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        self.place.now = Place { now: setup.start.seconds(), behind: true };
+        self.place.now = PlaybackPlace { now: setup.start.seconds(), behind: true };
         Ok(())
     }
 
@@ -252,7 +252,7 @@ impl Simulator for Playback {
     }
 
     fn do_step(&mut self, window: Window, _inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
-        self.place.now = Place { now: window.to.seconds(), behind: false };
+        self.place.now = PlaybackPlace { now: window.to.seconds(), behind: false };
         let event = self.is_before_jump();
         Ok(StepResult { next_event: self.next_jump(), event, ..StepResult::end_of(window, 0) })
     }
@@ -309,7 +309,7 @@ impl SerializeState for Playback {
         let (Some((bytes, [behind])), ..) = (from.split_first_chunk(),) else {
             return Err(SimulatorError::new("thaw", "9 bytes are needed"));
         };
-        self.place.now = Place { now: f64::from_le_bytes(*bytes), behind: *behind != 0 };
+        self.place.now = PlaybackPlace { now: f64::from_le_bytes(*bytes), behind: *behind != 0 };
         Ok(())
     }
 }

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cosimo_core::recorder::{Table, TableError};
 use cosimo_core::registry::{FormatEntry, format_of};
 
-use crate::journal::{self, Left};
+use crate::journal::{self, JournalRows};
 
 /// What was done about a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovered {
+pub enum Recovery {
     /// There is none: the run that wrote the file came to its end.
     Whole,
     /// The file has so many rows, of which some were in the journal.
@@ -22,42 +22,42 @@ pub enum Recovered {
 }
 
 /// Makes a result file whole after its process was ended from outside, or crashed.
-pub fn recover(path: &Path, formats: &[&'static FormatEntry]) -> Result<Recovered, TableError> {
+pub fn recover(path: &Path, formats: &[&'static FormatEntry]) -> Result<Recovery, TableError> {
     recover_as(path, format_of(formats, path)?)
 }
 
-fn recover_as(path: &Path, format: &FormatEntry) -> Result<Recovered, TableError> {
+fn recover_as(path: &Path, format: &FormatEntry) -> Result<Recovery, TableError> {
     let unreadable = |cause| TableError::Unreadable { file: path.into(), cause };
     let journal = journal::path_of(path);
     let file = match OpenOptions::new().read(true).write(true).open(&journal) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
             // A file that is not there has no rows.
-            return path.metadata().map(|_| Recovered::Whole).map_err(unreadable);
+            return path.metadata().map(|_| Recovery::Whole).map_err(unreadable);
         }
         file => file.map_err(unreadable)?,
     };
     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        return Ok(Recovered::Growing);
+        return Ok(Recovery::Growing);
     }
     if !journal::is_at(&file, &journal).map_err(unreadable)? {
-        return Ok(Recovered::Whole); // somebody else was faster
+        return Ok(Recovery::Whole); // somebody else was faster
     }
     let done = match left(&file).map_err(unreadable)? {
         Some(left) => put_back(path, format, &left)?,
-        None => Recovered::Whole,
+        None => Recovery::Whole,
     };
     std::fs::remove_file(&journal).map_err(unreadable)?;
     Ok(done)
 }
 
-fn left(mut file: &File) -> io::Result<Option<Left>> {
+fn left(mut file: &File) -> io::Result<Option<JournalRows>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    Ok(Left::read(&bytes))
+    Ok(JournalRows::read(&bytes))
 }
 
 /// What follows the place where the file was whole is cut off, and written again.
-fn put_back(path: &Path, format: &FormatEntry, left: &Left) -> Result<Recovered, TableError> {
+fn put_back(path: &Path, format: &FormatEntry, left: &JournalRows) -> Result<Recovery, TableError> {
     let unreadable = |error: cosimo_core::recorder::RecordError| TableError::Unreadable {
         file: path.into(),
         cause: error.cause,
@@ -69,7 +69,7 @@ fn put_back(path: &Path, format: &FormatEntry, left: &Left) -> Result<Recovered,
         writer.append(&columns).map_err(unreadable)?;
     }
     writer.sync().map_err(unreadable)?;
-    Ok(Recovered::Rows { rows: left.rows + recovered, recovered })
+    Ok(Recovery::Rows { rows: left.rows + recovered, recovered })
 }
 
 /// A table with the rows of its journal.

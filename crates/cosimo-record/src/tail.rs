@@ -11,25 +11,25 @@ use cosimo_core::registry::CreateResult;
 use crate::bookmark;
 
 /// Why rows could not be encoded.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type EncodeError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What makes bytes of rows, in a format with a list of chunks behind them.
 pub(crate) trait Encoder: Send + Sized + 'static {
     /// For a new file.
-    fn new(columns: &Columns) -> Result<Self, Failure>;
+    fn new(columns: &Columns) -> Result<Self, EncodeError>;
 
     /// For a file whose chunks so far are listed in its footer, and end where the footer begins.
-    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Self, Failure>;
+    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Self, EncodeError>;
 
     /// A chunk, or without columns what stands before the first one; and the footer for all of the file, with its length.
-    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), Failure>;
+    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), EncodeError>;
 
     /// The buffer goes back: the next chunk is about as large.
     fn give_back(&mut self, _buffer: Vec<u8>) {}
 }
 
 /// A file of an encoder. Each chunk leaves an entry in its list for ever.
-struct Chunked<E> {
+struct ChunkedFile<E> {
     tail: Tail,
     encoder: E,
 }
@@ -37,7 +37,7 @@ struct Chunked<E> {
 pub(crate) fn create<E: Encoder>(path: &Path, columns: &Columns) -> CreateResult {
     let tail = Tail::create(path)?;
     let encoder = E::new(columns).map_err(|cause| tail.failed(cause))?;
-    let mut file = Chunked { tail, encoder };
+    let mut file = ChunkedFile { tail, encoder };
     file.append(&[])?;
     Ok(Box::new(file))
 }
@@ -45,10 +45,10 @@ pub(crate) fn create<E: Encoder>(path: &Path, columns: &Columns) -> CreateResult
 pub(crate) fn resume<E: Encoder>(path: &Path, columns: &Columns, bookmark: &[u8]) -> CreateResult {
     let (tail, footer) = Tail::resume(path, bookmark)?;
     let encoder = E::resume(columns, &footer, tail.end).map_err(|cause| tail.failed(cause))?;
-    Ok(Box::new(Chunked { tail, encoder }))
+    Ok(Box::new(ChunkedFile { tail, encoder }))
 }
 
-impl<E: Encoder> TableWriter for Chunked<E> {
+impl<E: Encoder> TableWriter for ChunkedFile<E> {
     fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
         let (bytes, footer) = self.encoder.encode(columns).map_err(|cause| self.tail.failed(cause))?;
         self.tail.put(&bytes, footer)?;
@@ -142,7 +142,7 @@ impl Tail {
     }
 
     /// An encoder's failure, as one of this file.
-    pub(crate) fn failed(&self, cause: impl Into<Failure>) -> RecordError {
+    pub(crate) fn failed(&self, cause: impl Into<EncodeError>) -> RecordError {
         let cause = cause.into();
         let cause = match cause.downcast::<std::io::Error>() {
             Ok(cause) => *cause,

@@ -8,20 +8,20 @@ use cosimo_core::recorder::{Columns, RecordError, Recorder};
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct CurveBudget {
     /// Points per column.
     points: usize,
     /// Points of all columns together.
     all: usize,
 }
 
-impl Room {
+impl CurveBudget {
     /// Some points for every pixel of a wide screen, so that there is something to zoom into. All together they are 11 MB
     /// as text, which a browser still opens at once.
-    pub const SIGNALS: Room = Room { points: 16_384, all: 1 << 20 };
+    pub const SIGNALS: CurveBudget = CurveBudget { points: 16_384, all: 1 << 20 };
     /// The same for the books of the engine, of which there are many in a large system: those go into the page with half
     /// the digits, and are 11 MB again.
-    pub const BOOKS: Room = Room { points: 16_384, all: 1 << 21 };
+    pub const BOOKS: CurveBudget = CurveBudget { points: 16_384, all: 1 << 21 };
 }
 
 /// Fewer would show in the picture, however many columns there are.
@@ -45,17 +45,17 @@ pub struct Curves {
 /// Where the curves are found after the run; the recorder that makes them goes into it.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    room: Room,
+    room: CurveBudget,
     shared: Arc<Mutex<Curves>>,
 }
 
 impl Recording {
-    pub fn new(room: Room) -> Recording {
+    pub fn new(room: CurveBudget) -> Recording {
         Recording { room, shared: Arc::default() }
     }
 
-    pub fn recorder(&self) -> Thinning {
-        Thinning {
+    pub fn recorder(&self) -> ThinningRecorder {
+        ThinningRecorder {
             room: self.room,
             curves: Curves::default(),
             capacity: 0,
@@ -73,25 +73,25 @@ impl Recording {
 
 /// The recorder.
 #[derive(Debug)]
-pub struct Thinning {
-    room: Room,
+pub struct ThinningRecorder {
+    room: CurveBudget,
     curves: Curves,
     /// Points per column, a multiple of `MERGED`.
     capacity: usize,
     /// Per column, the group that is not full yet.
-    open: Vec<Group>,
+    open: Vec<RowGroup>,
     open_rows: u64,
     shared: Arc<Mutex<Curves>>,
 }
 
-impl Recorder for Thinning {
+impl Recorder for ThinningRecorder {
     fn begin(&mut self, columns: &Columns) -> Result<(), RecordError> {
         let count = columns.names.len();
         self.capacity = (self.room.all / count.max(1)).clamp(FEWEST, self.room.points) / MERGED * MERGED;
         // All of it now: rows must not allocate.
         let points = (0..count).map(|_| Vec::with_capacity(self.capacity)).collect();
         self.curves = Curves { columns: columns.clone(), points, rows: 0, group: 1 };
-        self.open = vec![Group::of(0.0); count];
+        self.open = vec![RowGroup::of(0.0); count];
         self.open_rows = 0;
         Ok(())
     }
@@ -105,7 +105,7 @@ impl Recorder for Thinning {
         } else {
             for (group, value) in self.open.iter_mut().zip(values) {
                 if self.open_rows == 0 {
-                    *group = Group::of(*value);
+                    *group = RowGroup::of(*value);
                 } else {
                     group.add(*value);
                 }
@@ -137,7 +137,7 @@ pub(crate) fn in_memory(result: Result<(), RecordError>) {
 
 impl Curves {
     /// Adds what groups of so many rows keep.
-    fn close(&mut self, groups: &[Group], rows: u64) {
+    fn close(&mut self, groups: &[RowGroup], rows: u64) {
         for (column, (points, group)) in self.points.iter_mut().zip(groups).enumerate() {
             match rows {
                 0 => {}
@@ -152,7 +152,7 @@ impl Curves {
         for (column, points) in self.points.iter_mut().enumerate() {
             let groups = points.len() / MERGED;
             for k in 0..groups {
-                let mut group = Group::of(points[MERGED * k]);
+                let mut group = RowGroup::of(points[MERGED * k]);
                 for value in &points[MERGED * k + 1..MERGED * (k + 1)] {
                     group.add(*value);
                 }
@@ -166,7 +166,7 @@ impl Curves {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Group {
+struct RowGroup {
     first: f64,
     low: f64,
     high: f64,
@@ -175,9 +175,9 @@ struct Group {
     falls_first: bool,
 }
 
-impl Group {
-    fn of(value: f64) -> Group {
-        Group { first: value, low: value, high: value, last: value, falls_first: true }
+impl RowGroup {
+    fn of(value: f64) -> RowGroup {
+        RowGroup { first: value, low: value, high: value, last: value, falls_first: true }
     }
 
     /// What is not a number is no extreme, but gives way to one.
@@ -210,8 +210,8 @@ mod tests {
     use super::*;
 
     /// Columns of zeros in so many rows.
-    fn recorded(columns: usize, rows: usize) -> (Recording, Thinning) {
-        let recording = Recording::new(Room::SIGNALS);
+    fn recorded(columns: usize, rows: usize) -> (Recording, ThinningRecorder) {
+        let recording = Recording::new(CurveBudget::SIGNALS);
         let mut recorder = recording.recorder();
         let columns = Columns { names: vec!["c".into(); columns], units: vec![String::new(); columns] };
         recorder.begin(&columns).unwrap();
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_the_run() {
-        let most = Room::SIGNALS.points;
+        let most = CurveBudget::SIGNALS.points;
         for rows in [100_000, 2_000_000] {
             let (recording, recorder) = recorded(2, rows);
             assert!(recorder.curves.points.iter().all(|points| points.capacity() == most), "{rows}");
@@ -235,6 +235,6 @@ mod tests {
     fn many_columns_share_what_there_is() {
         let (_, recorder) = recorded(1000, 0);
         let room: usize = recorder.curves.points.iter().map(Vec::capacity).sum();
-        assert!(room <= Room::SIGNALS.all, "{room}");
+        assert!(room <= CurveBudget::SIGNALS.all, "{room}");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::curves::Curves;
 use crate::page::Report;
-use crate::reasons::Group;
+use crate::reasons::StepGroup;
 
 /// As many numbers as are written with all their digits; where there are more, half of them will do for a picture.
 const EXACT: usize = 1 << 19;
@@ -74,7 +74,7 @@ fn reasons(report: &Report<'_>) -> Value {
     let there: Vec<usize> =
         (0..all.len()).filter(|k| report.why.groups().iter().any(|group| group.counts[*k] > 0)).collect();
     let names: Vec<&str> = there.iter().map(|k| all[*k].0).collect();
-    let group = |group: &Group| {
+    let group = |group: &StepGroup| {
         let counts: Vec<u64> = there.iter().map(|k| group.counts[*k]).collect();
         json!([group.from, group.to, group.steps, counts])
     };

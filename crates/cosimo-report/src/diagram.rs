@@ -11,7 +11,7 @@ use std::fmt::Write;
 use cosimo_core::{BondSide, PowerVariable};
 use cosimo_engine::{BondSummary, Layout, Topology, Verdict};
 
-use crate::escape::Text;
+use crate::escape::HtmlText;
 use crate::page::number;
 
 /// More than these are no picture any more.
@@ -33,15 +33,15 @@ const ABREAST: f64 = 17.0;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Diagram {
-    pub units: Vec<Unit>,
-    pub wires: Vec<Wire>,
+    pub units: Vec<DiagramBox>,
+    pub signals: Vec<SignalEdge>,
     /// The ledger has them by their names.
-    pub bonds: Vec<Tie>,
-    pub lines: Vec<Delayed>,
+    pub bonds: Vec<BondEdge>,
+    pub lines: Vec<LineEdge>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Unit {
+pub struct DiagramBox {
     pub name: String,
     /// Where it comes from, in a word or two.
     pub about: String,
@@ -51,7 +51,7 @@ pub struct Unit {
 
 /// All signals from one unit to another that belong to no bond.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wire {
+pub struct SignalEdge {
     pub from: usize,
     pub to: usize,
     /// As `output → input`.
@@ -60,14 +60,14 @@ pub struct Wire {
 
 /// A bond and the units of its sides.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tie {
+pub struct BondEdge {
     pub name: String,
     pub ends: Vec<usize>,
 }
 
 /// A line between two units.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Delayed {
+pub struct LineEdge {
     pub name: String,
     pub ends: (usize, usize),
     /// The shortest delay, in seconds, and by how much it may be multiplied at most.
@@ -79,13 +79,14 @@ impl Diagram {
     /// What a plan couples.
     pub fn of(layout: &Layout) -> Diagram {
         let ports = layout.ports();
-        let Topology { names, interfaces, owners, couplings, bonds, parcels, .. } = &layout.topology;
+        let Topology { names, interfaces, owners, couplings, bonds, byte_connections: parcels, .. } =
+            &layout.topology;
         let owner = |end: PowerVariable| layout.topology.owner(end);
-        let unit = |name: &String| Unit { name: name.clone(), ..Unit::default() };
+        let unit = |name: &String| DiagramBox { name: name.clone(), ..DiagramBox::default() };
         let mut diagram = Diagram { units: names.iter().map(unit).collect(), ..Diagram::default() };
         for bond in bonds {
             let ends = bond.sides.iter().map(|side| owner(side.effort)).collect();
-            diagram.bonds.push(Tie { name: bond.name.clone(), ends });
+            diagram.bonds.push(BondEdge { name: bond.name.clone(), ends });
         }
         let has = |side: &BondSide, end: PowerVariable| side.effort == end || side.flow == end;
         for input in 0..couplings.inputs() {
@@ -112,9 +113,9 @@ impl Diagram {
 
     /// One more signal between two units.
     pub fn wire(&mut self, from: usize, to: usize, signal: String) {
-        match self.wires.iter_mut().find(|wire| (wire.from, wire.to) == (from, to)) {
+        match self.signals.iter_mut().find(|wire| (wire.from, wire.to) == (from, to)) {
             Some(wire) => wire.signals.push(signal),
-            None => self.wires.push(Wire { from, to, signals: vec![signal] }),
+            None => self.signals.push(SignalEdge { from, to, signals: vec![signal] }),
         }
     }
 
@@ -123,14 +124,14 @@ impl Diagram {
         if self.units.is_empty() || self.units.len() > MOST {
             return None;
         }
-        let net = Net::new(self);
+        let net = BoxGraph::new(self);
         let (places, size) = net.places();
         Some(draw(self, ledger, &net, &places, size))
     }
 }
 
 /// Boxes, knots and who is joined with whom.
-struct Net {
+struct BoxGraph {
     units: usize,
     neighbours: Vec<BTreeSet<usize>>,
     /// Somebody drives it, or exchanges energy with it.
@@ -139,8 +140,8 @@ struct Net {
     knots: Vec<Option<usize>>,
 }
 
-impl Net {
-    fn new(diagram: &Diagram) -> Net {
+impl BoxGraph {
+    fn new(diagram: &Diagram) -> BoxGraph {
         let units = diagram.units.len();
         let (mut joined, mut knots, mut count) = (Vec::new(), Vec::new(), units);
         for bond in &diagram.bonds {
@@ -159,7 +160,7 @@ impl Net {
         joined.extend(diagram.lines.iter().map(|line| line.ends).filter(|(one, other)| one != other));
         let mut driven = vec![false; count];
         joined.iter().for_each(|(one, other)| (driven[*one], driven[*other]) = (true, true));
-        for wire in diagram.wires.iter().filter(|wire| wire.from != wire.to) {
+        for wire in diagram.signals.iter().filter(|wire| wire.from != wire.to) {
             joined.push((wire.from, wire.to));
             driven[wire.to] = true;
         }
@@ -168,7 +169,7 @@ impl Net {
             neighbours[one].insert(other);
             neighbours[other].insert(one);
         }
-        Net { units, neighbours, driven, knots }
+        BoxGraph { units, neighbours, driven, knots }
     }
 
     /// The middle of everything, and the size of the whole.
@@ -268,7 +269,7 @@ fn folded(layers: &[Vec<usize>]) -> Vec<(usize, usize, f64)> {
 fn draw(
     diagram: &Diagram,
     ledger: &[BondSummary],
-    net: &Net,
+    net: &BoxGraph,
     places: &[(f64, f64)],
     (width, height): (f64, f64),
 ) -> String {
@@ -280,16 +281,17 @@ fn draw(
          aria-label=\"{}, {}, {}{}\">",
         count(diagram.units.len(), "simulator"),
         count(diagram.bonds.len(), "bond"),
-        count(diagram.wires.len(), "wire"),
+        count(diagram.signals.len(), "wire"),
         match diagram.lines.len() {
             0 => String::new(),
             lines => format!(", {}", count(lines, "line")),
         }
     );
     // Lines that join the same two are drawn beside each other.
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<DrawnLine> = Vec::new();
     for (bond, knot) in diagram.bonds.iter().zip(&net.knots) {
-        let one = |ends, named| Line::bond("bond", &bond.name, bond.ends.len() == 2, ledger, ends, named);
+        let one =
+            |ends, named| DrawnLine::bond("bond", &bond.name, bond.ends.len() == 2, ledger, ends, named);
         match knot {
             None => lines.push(one((bond.ends[0], bond.ends[1]), true)),
             Some(knot) => {
@@ -298,12 +300,12 @@ fn draw(
         }
     }
     let delayed = diagram.lines.iter().filter(|line| line.ends.0 != line.ends.1);
-    lines.extend(delayed.map(|line| Line::delayed(line, ledger)));
-    lines.extend(diagram.wires.iter().filter(|wire| wire.from != wire.to).map(Line::wire));
+    lines.extend(delayed.map(|line| DrawnLine::delayed(line, ledger)));
+    lines.extend(diagram.signals.iter().filter(|wire| wire.from != wire.to).map(DrawnLine::wire));
     // No line may cross a label.
     let mut labels = String::new();
     for (k, line) in lines.iter().enumerate() {
-        let same = |other: &&Line| {
+        let same = |other: &&DrawnLine| {
             (other.from.min(other.to), other.from.max(other.to))
                 == (line.from.min(line.to), line.from.max(line.to))
         };
@@ -323,13 +325,13 @@ fn draw(
     out
 }
 
-fn unit_box(out: &mut String, unit: &Unit, (x, y): (f64, f64), longest: f64) {
+fn unit_box(out: &mut String, unit: &DiagramBox, (x, y): (f64, f64), longest: f64) {
     let time = unit.seconds.map_or(String::new(), |seconds| format!("\n{} s in its calls", number(seconds)));
     let _ = write!(
         out,
         "<g class=unit><title>{}\n{}{time}</title><rect x={x} y={y} width={} height={} rx=6 />",
-        Text(&unit.name),
-        Text(&unit.about),
+        HtmlText(&unit.name),
+        HtmlText(&unit.about),
         BOX.0,
         BOX.1
     );
@@ -343,8 +345,8 @@ fn unit_box(out: &mut String, unit: &Unit, (x, y): (f64, f64), longest: f64) {
     let end = unit.about.rsplit('/').next().unwrap_or("");
     let about = if unit.about.chars().count() > 24 { short(end, 24) } else { unit.about.clone() };
     let name = short(&unit.name, 18);
-    let _ = write!(out, "<text class=name x={middle} y={}>{}</text>", y + 18.0, Text(&name));
-    let _ = write!(out, "<text class=about x={middle} y={}>{}</text></g>", y + 34.0, Text(&about));
+    let _ = write!(out, "<text class=name x={middle} y={}>{}</text>", y + 18.0, HtmlText(&name));
+    let _ = write!(out, "<text class=about x={middle} y={}>{}</text></g>", y + 34.0, HtmlText(&about));
 }
 
 /// A text of at most so many letters; the whole of it is in the tooltip.
@@ -357,7 +359,7 @@ fn short(text: &str, letters: usize) -> String {
 
 /// What is drawn between two boxes.
 #[derive(Default)]
-struct Line {
+struct DrawnLine {
     from: usize,
     to: usize,
     class: &'static str,
@@ -370,11 +372,11 @@ struct Line {
     below: String,
 }
 
-impl Line {
+impl DrawnLine {
     /// Like a bond, but hollow, and with its delay.
-    fn delayed(line: &Delayed, ledger: &[BondSummary]) -> Line {
-        let Delayed { name, ends, delay, most } = line;
-        let mut drawn = Line::bond("line", name, true, ledger, *ends, true);
+    fn delayed(line: &LineEdge, ledger: &[BondSummary]) -> DrawnLine {
+        let LineEdge { name, ends, delay, most } = line;
+        let mut drawn = DrawnLine::bond("line", name, true, ledger, *ends, true);
         let grows = if *most > 1.0 { format!(", up to {} times that", number(*most)) } else { String::new() };
         drawn.width += HOLLOW;
         drawn.below = format!("delay {delay:e} s");
@@ -382,7 +384,7 @@ impl Line {
         drawn
     }
 
-    fn wire(wire: &Wire) -> Line {
+    fn wire(wire: &SignalEdge) -> DrawnLine {
         let label = match &wire.signals[..] {
             [one] => {
                 one.split(" → ").next().and_then(|from| from.rsplit('.').next()).unwrap_or("").to_owned()
@@ -390,7 +392,16 @@ impl Line {
             several => format!("{} signals", several.len()),
         };
         let (from, to, title) = (wire.from, wire.to, wire.signals.join("\n"));
-        Line { from, to, class: "wire", width: 1.2, heads: (true, false), label, title, ..Line::default() }
+        DrawnLine {
+            from,
+            to,
+            class: "wire",
+            width: 1.2,
+            heads: (true, false),
+            label,
+            title,
+            ..DrawnLine::default()
+        }
     }
 
     /// The arrow says where the energy went on the whole, the width how much was exchanged.
@@ -401,10 +412,11 @@ impl Line {
         ledger: &[BondSummary],
         (from, to): (usize, usize),
         named: bool,
-    ) -> Line {
+    ) -> DrawnLine {
         let label = if named { name.to_owned() } else { String::new() };
         let title = format!("{kind} {name}");
-        let mut line = Line { from, to, class: "bond", width: 2.0, label, title, ..Line::default() };
+        let mut line =
+            DrawnLine { from, to, class: "bond", width: 2.0, label, title, ..DrawnLine::default() };
         let booked = ledger.iter().find(|booked| booked.name == name);
         let Some(BondSummary { totals, share, .. }) = booked else { return line };
         let exchanged = ledger.iter().map(|bond| bond.totals.exchanged);
@@ -472,7 +484,7 @@ impl Line {
             "<g class=\"line {}{}\"><title>{}</title><path d=\"{curve}\" stroke-width={:.1} />",
             self.class,
             if self.below.is_empty() { "" } else { " delayed" },
-            Text(&self.title),
+            HtmlText(&self.title),
             self.width
         );
         if !self.below.is_empty() {
@@ -487,7 +499,7 @@ impl Line {
         }
         let under = if anchor == "middle" { self.width + 18.0 } else { 15.0 };
         for (text, y) in [(short(&self.label, 20), label.1), (self.below.clone(), label.1 + under)] {
-            let (x, y, text) = (tenths(label.0), tenths(y), Text(&text));
+            let (x, y, text) = (tenths(label.0), tenths(y), HtmlText(&text));
             if !text.0.is_empty() {
                 let _ = write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{text}</text>");
             }

@@ -6,9 +6,9 @@ use cosimo_core::markup::EscapedText;
 
 /// Shows a text escaped, for element content and quoted attributes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Text<'a>(pub(crate) &'a str);
+pub(crate) struct HtmlText<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for HtmlText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         EscapedText(self.0, |letter| (letter == '\'').then_some("&#39;")).fmt(f)
     }

@@ -5,7 +5,6 @@
 //! run. Afterwards a [`Report`] gathers them with everything else that is to be told, as plain data, and [`write`] makes
 //! the page.
 
-mod books;
 mod curves;
 mod data;
 mod diagram;
@@ -15,11 +14,12 @@ mod page;
 mod reasons;
 mod rejections;
 mod results;
+mod step_history;
 
-pub use books::Books;
-pub use curves::{Curves, Recording, Room, Thinning};
-pub use diagram::{Delayed, Diagram, Tie, Unit, Wire};
-pub use page::{Component, Outcome, Remark, Report, write};
+pub use curves::{CurveBudget, Curves, Recording, ThinningRecorder};
+pub use diagram::{BondEdge, Diagram, DiagramBox, LineEdge, SignalEdge};
+pub use page::{ComponentFacts, Report, RunEnd, Warning, write};
 pub use reasons::Reasons;
 pub use rejections::Rejections;
 pub use results::{NoResults, Results};
+pub use step_history::StepCurves;

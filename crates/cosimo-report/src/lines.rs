@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use cosimo_engine::lines::{EndTotals, LineNetworkTotals};
 
-use crate::escape::Text;
+use crate::escape::HtmlText;
 use crate::page::{number, table};
 
 /// Who stepped how often.
@@ -19,7 +19,7 @@ pub(crate) fn islands(net: &LineNetworkTotals, elapsed: f64, to: &mut impl Write
         let mean = if island.steps > 0 { number(elapsed / island.steps as f64) } else { "–".into() };
         let [steps, back, evaluations] =
             [island.steps, island.taken_back, island.evaluations].map(|count| count.to_string());
-        vec![Text(&island.name).to_string(), steps, mean, back, evaluations]
+        vec![HtmlText(&island.name).to_string(), steps, mean, back, evaluations]
     });
     let heads = "island, steps, mean step<br>s, taken back, evaluations";
     table("Steps of the islands", "numbers", heads, rows, to)?;
@@ -37,7 +37,7 @@ pub(crate) fn delays(net: &LineNetworkTotals, to: &mut impl Write) -> io::Result
     let rows = net.lines.iter().flat_map(|line| {
         ["a", "b"].into_iter().zip(&line.ends).map(|(side, EndTotals { stats, delay, still, .. })| {
             vec![
-                Text(&line.name).to_string(),
+                HtmlText(&line.name).to_string(),
                 side.to_owned(),
                 number(*delay),
                 number(stats.largest),

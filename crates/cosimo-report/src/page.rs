@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 
 use crate::curves::Curves;
 use crate::data;
-use crate::diagram::{Diagram, Unit};
-use crate::escape::{self, Text};
+use crate::diagram::{Diagram, DiagramBox};
+use crate::escape::{self, HtmlText};
 use crate::lines;
 use crate::reasons::Reasons;
 use crate::rejections::Rejections;
@@ -34,7 +34,7 @@ pub struct Report<'a> {
     /// What a person calls the system.
     pub name: &'a str,
     pub file: &'a str,
-    pub outcome: Outcome,
+    pub outcome: RunEnd,
     pub summary: &'a Summary,
     /// What to think of the energy defect.
     pub words: &'a str,
@@ -46,13 +46,13 @@ pub struct Report<'a> {
     pub computing: Option<Duration>,
     pub threads: usize,
     /// How far signals are off, where that is known.
-    pub undivided: MonolithicReference<'a>,
-    pub remarks: &'a [Remark],
+    pub monolithic: MonolithicReference<'a>,
+    pub warnings: &'a [Warning],
     /// The system as a picture, where it is known.
     pub diagram: Option<&'a Diagram>,
     /// As `cosimo explain` prints it; may be empty.
     pub plan: &'a str,
-    pub components: &'a [Component<'a>],
+    pub components: &'a [ComponentFacts<'a>],
     /// Files that went in, with their SHA-256.
     pub inputs: &'a [(String, String)],
     /// Versions, command line, date: names and values, in the order in which they are shown.
@@ -67,14 +67,14 @@ pub struct Report<'a> {
 
 /// A simulator and what is known about where it came from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Component<'a> {
+pub struct ComponentFacts<'a> {
     pub name: &'a str,
     pub facts: Vec<(String, String)>,
 }
 
 /// A message. What its code means stands beside it, since the page may be read where nobody can look it up.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Remark {
+pub struct Warning {
     /// Empty where it has none.
     pub code: &'static str,
     pub message: String,
@@ -83,10 +83,10 @@ pub struct Remark {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum RunEnd {
     Finished,
     Interrupted,
-    Failed { error: Remark, hint: String },
+    Failed { error: Warning, hint: String },
 }
 
 pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
@@ -119,7 +119,7 @@ pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
 }
 
 fn head(report: &Report<'_>, script: &str, to: &mut impl Write) -> io::Result<()> {
-    let name = Text(report.name);
+    let name = HtmlText(report.name);
     let hash = STANDARD.encode(Sha256::digest(script.as_bytes()));
     writeln!(to, "<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>")?;
     writeln!(
@@ -132,20 +132,20 @@ fn head(report: &Report<'_>, script: &str, to: &mut impl Write) -> io::Result<()
     writeln!(to, "<link rel=icon href=\"data:,\">\n<title>{name} – Cosimo report</title>")?;
     writeln!(to, "<style>{PLOT_STYLE}\n{STYLE}</style>\n</head>\n<body>\n<main>")?;
     writeln!(to, "<header>\n<p class=kind>Cosimo co-simulation report</p>\n<h1>{name}</h1>")?;
-    writeln!(to, "<p class=file><code>{}</code></p>\n</header>", Text(report.file))
+    writeln!(to, "<p class=file><code>{}</code></p>\n</header>", HtmlText(report.file))
 }
 
 /// A run that did not come to its end says so before anything else.
 fn outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let (time, stop) = (instant(report.summary.time), report.span.1);
     match &report.outcome {
-        Outcome::Finished => Ok(()),
-        Outcome::Interrupted => writeln!(
+        RunEnd::Finished => Ok(()),
+        RunEnd::Interrupted => writeln!(
             to,
             "<section class=\"banner stopped\" role=alert>\n<h2>Interrupted at t = {time} s of {stop} s</h2>\n\
              <p>Everything below is about the part of the run before that.</p>\n</section>"
         ),
-        Outcome::Failed { error, hint } => writeln!(
+        RunEnd::Failed { error, hint } => writeln!(
             to,
             "<section class=\"banner failed\" role=alert>\n<h2>The run failed at t = {time} s of {stop} s</h2>\n\
              <p class=message>{}</p>\n<p>{}</p>\n{}<p>Everything below is about the part of the run before that.</p>\n\
@@ -165,11 +165,11 @@ fn verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         Verdict::Noticeable => ("!", "Noticeable energy defect"),
         Verdict::Large => ("✕", "Large energy defect"),
     };
-    let so_far = if report.outcome == Outcome::Finished { "" } else { ", so far" };
+    let so_far = if report.outcome == RunEnd::Finished { "" } else { ", so far" };
     writeln!(to, "<section class=\"verdict {}\" aria-label=Verdict>", summary.verdict.word())?;
     writeln!(to, "<span class=sign aria-hidden=true>{sign}</span>\n<div>\n<h2>{title}{so_far}</h2>")?;
     writeln!(to, "<p id=verdict>{}</p>", code(&sentence(report.words)))?;
-    if let Some(words) = report.undivided.beside(&summary.bonds) {
+    if let Some(words) = report.monolithic.beside(&summary.bonds) {
         writeln!(to, "<p>{}.</p>", code(&sentence(&words)))?;
     }
     writeln!(to, "</div>\n</section>")
@@ -202,37 +202,37 @@ fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     }
     writeln!(to, "</dl>")?;
     if !report.reasons.is_empty() {
-        writeln!(to, "<p class=note>Of the steps: {}.</p>", Text(report.reasons))?;
+        writeln!(to, "<p class=note>Of the steps: {}.</p>", HtmlText(report.reasons))?;
     }
     Ok(())
 }
 
 fn remarks(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
-    if report.remarks.is_empty() {
+    if report.warnings.is_empty() {
         return Ok(());
     }
     writeln!(to, "<section aria-labelledby=remarks>\n<h2 id=remarks>Remarks</h2>\n<ul>")?;
-    for remark in report.remarks {
+    for remark in report.warnings {
         writeln!(to, "<li>{}{}</li>", code(&remark.message), meaning(remark))?;
     }
     writeln!(to, "</ul>\n</section>")
 }
 
 /// The code of a message, which opens what it means.
-fn meaning(remark: &Remark) -> String {
+fn meaning(remark: &Warning) -> String {
     if remark.code.is_empty() {
         return String::new();
     }
     format!(
         "<details class=meaning><summary>What <code>{}</code> means</summary>\n<pre>{}</pre></details>\n",
-        Text(remark.code),
-        Text(&remark.meaning)
+        HtmlText(remark.code),
+        HtmlText(&remark.meaning)
     )
 }
 
 /// Errors of signals, which the energy defect does not tell.
 fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
-    let MonolithicReference { about, ports } = report.undivided;
+    let MonolithicReference { about, ports } = report.monolithic;
     if ports.is_empty() {
         return Ok(());
     }
@@ -241,12 +241,12 @@ fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         "<section aria-labelledby=undivided>\n<h2 id=undivided>Against the undivided model</h2>\n<p class=note>The system \
          has a model of the whole, without any coupling. The error is the largest distance from it at any communication \
          point{}.</p>",
-        if about.is_empty() { String::new() } else { format!(" ({})", Text(about)) }
+        if about.is_empty() { String::new() } else { format!(" ({})", HtmlText(about)) }
     )?;
     let rows = ports.iter().map(|ReferenceDeviation { name, unit, error, share, at }| {
         let error = known(*error, |value| format!("{value:.3e}"));
         let share = known(*share, |share| format!("{:.4}", 100.0 * share));
-        vec![Text(name).to_string(), Text(unit).to_string(), error, share, instant(*at).to_string()]
+        vec![HtmlText(name).to_string(), HtmlText(unit).to_string(), error, share, instant(*at).to_string()]
     });
     let heads = "signal, unit, largest error, of largest value<br>%, at t<br>s";
     table("Errors of signals", "numbers", heads, rows, to)?;
@@ -282,7 +282,7 @@ fn events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     }
     writeln!(to, "<section aria-labelledby=events>\n<h2 id=events>Scenario</h2>\n<ul>")?;
     for (time, name) in events {
-        writeln!(to, "<li>t = {} s: {}</li>", instant(*time), Text(name))?;
+        writeln!(to, "<li>t = {} s: {}</li>", instant(*time), HtmlText(name))?;
     }
     if *more_events > 0 {
         writeln!(to, "<li>and {more_events} more times</li>")?;
@@ -298,7 +298,7 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     match diagram.svg(&report.summary.bonds) {
         Some(picture) => {
             let words: Vec<&str> = [
-                (!diagram.wires.is_empty(), "Thin lines are signals."),
+                (!diagram.signals.is_empty(), "Thin lines are signals."),
                 (
                     !diagram.bonds.is_empty(),
                     "Thick lines are power bonds: the more energy they exchanged, the thicker. Arrows say where it went on \
@@ -335,7 +335,7 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 const SHOWN_UNITS: usize = 12;
 
 fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Result<()> {
-    let mut units: Vec<&Unit> = diagram.units.iter().collect();
+    let mut units: Vec<&DiagramBox> = diagram.units.iter().collect();
     units.sort_by(|a, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)));
     let all: f64 = units.iter().filter_map(|unit| unit.seconds).sum();
     let whole = report.computing.map_or(0.0, |computing| computing.as_secs_f64());
@@ -351,7 +351,7 @@ fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Res
     )?;
     let row = |name: &str, about: &str, seconds: f64| {
         let share = if whole > 0.0 { format!("{:.1}", 100.0 * seconds / whole) } else { "–".into() };
-        vec![Text(name).to_string(), Text(about).to_string(), number(seconds), share]
+        vec![HtmlText(name).to_string(), HtmlText(about).to_string(), number(seconds), share]
     };
     // With several threads units overlap, and there is no rest to speak of.
     let rest = (report.threads == 1 && whole > all)
@@ -401,7 +401,7 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let rows = report.summary.bonds.iter().map(|BondSummary { name, totals, share, power_error }| {
         let joules = |energy: f64| known(energy, |value| format!("{value:.6e}"));
         vec![
-            Text(name).to_string(),
+            HtmlText(name).to_string(),
             joules(totals.transmitted),
             joules(totals.exchanged),
             joules(totals.residual),
@@ -467,7 +467,7 @@ fn plan(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(
         to,
         "<section aria-labelledby=plan>\n<h2 id=plan>Plan</h2>\n<pre tabindex=0>{}</pre>\n</section>",
-        Text(report.plan.trim_end())
+        HtmlText(report.plan.trim_end())
     )
 }
 
@@ -483,12 +483,12 @@ fn origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         names.zip(&component.facts).map(|(name, (fact, value))| (name, fact.as_str(), value))
     });
     for (about, fact, value) in files.chain(facts) {
-        let (about, fact, value) = (Text(about), Text(fact), Text(value));
+        let (about, fact, value) = (HtmlText(about), HtmlText(fact), HtmlText(value));
         writeln!(to, "<tr><th scope=row>{about}</th><td>{fact}</td><td><code>{value}</code></td></tr>")?;
     }
     writeln!(to, "</table>\n</div>\n<h2>How it was made</h2>\n<dl class=made>")?;
     for (name, value) in report.origin {
-        writeln!(to, "<dt>{}</dt><dd><code>{}</code></dd>", Text(name), Text(value))?;
+        writeln!(to, "<dt>{}</dt><dd><code>{}</code></dd>", HtmlText(name), HtmlText(value))?;
     }
     writeln!(to, "</dl>\n</section>")
 }
@@ -504,7 +504,7 @@ fn sentence(message: &str) -> String {
 fn code(message: &str) -> String {
     let mut html = String::new();
     for (k, part) in message.split('`').enumerate() {
-        let text = Text(part);
+        let text = HtmlText(part);
         html += &if k % 2 == 1 { format!("<code>{text}</code>") } else { text.to_string() };
     }
     html

@@ -8,7 +8,7 @@ const GROUPS: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reasons {
-    groups: Groups<Group, GROUPS>,
+    groups: Groups<StepGroup, GROUPS>,
     /// The end of the last step, and what was counted up to it.
     time: f64,
     seen: [u64; 6],
@@ -17,17 +17,17 @@ pub struct Reasons {
 
 /// Steps between two instants, and how many of them had each of the reasons.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Group {
+pub struct StepGroup {
     pub from: f64,
     pub to: f64,
     pub steps: u64,
     pub counts: [u64; 6],
 }
 
-impl Group {
-    fn and(self, later: Group) -> Group {
+impl StepGroup {
+    fn and(self, later: StepGroup) -> StepGroup {
         let counts = std::array::from_fn(|k| self.counts[k] + later.counts[k]);
-        Group { from: self.from, to: later.to, steps: self.steps + later.steps, counts }
+        StepGroup { from: self.from, to: later.to, steps: self.steps + later.steps, counts }
     }
 }
 
@@ -39,16 +39,16 @@ impl Reasons {
     }
 
     /// To be called after every step with the end of it and the counts so far.
-    pub fn look(&mut self, time: f64, counters: &Counters) {
+    pub fn observe(&mut self, time: f64, counters: &Counters) {
         let now = counters.reasons().map(|(_, count)| count);
         let steps = counters.steps.saturating_sub(self.steps);
         let counts = std::array::from_fn(|k| now[k].saturating_sub(self.seen[k]));
-        self.groups.add(Group { from: self.time, to: time, steps, counts }, steps, Group::and);
+        self.groups.add(StepGroup { from: self.time, to: time, steps, counts }, steps, StepGroup::and);
         (self.time, self.seen, self.steps) = (time, now, counters.steps);
     }
 
     /// One after the other without gaps.
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[StepGroup] {
         self.groups.all()
     }
 }

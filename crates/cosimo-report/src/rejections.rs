@@ -13,7 +13,7 @@ pub struct Rejections {
 
 impl Rejections {
     /// To be called after every step with the end of it and the count so far.
-    pub fn look(&mut self, time: f64, count: u64) {
+    pub fn observe(&mut self, time: f64, count: u64) {
         let new = count.saturating_sub(self.seen);
         self.seen = count;
         if new > 0 {

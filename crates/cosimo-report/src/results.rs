@@ -3,7 +3,7 @@
 use cosimo_core::recorder::{Columns, Recorder, Table};
 use cosimo_engine::{BondSummary, BondTotals, Summary, Verdict};
 
-use crate::curves::{Curves, Recording, Room, in_memory};
+use crate::curves::{CurveBudget, Curves, Recording, in_memory};
 
 /// Sums of rows that differ by more than this from the span, or from the energy that was recorded, are not those of all
 /// steps.
@@ -58,7 +58,7 @@ impl Results {
         let words = if summary.bonds.is_empty() {
             "the file holds no energies of bonds, so it says nothing about the coupling.".into()
         } else if measured {
-            summary.words()
+            summary.text()
         } else {
             "the file does not hold every step of all bonds, so the energy defect cannot be told from it. Record \
              `step.size` and all of `bond.*` at every communication point, or ask the run itself for a report."
@@ -76,15 +76,15 @@ impl Results {
             summary,
             words,
             start,
-            curves: thinned(table, Room::SIGNALS, |_| true),
-            books: thinned(table, Room::BOOKS, ours),
+            curves: thinned(table, CurveBudget::SIGNALS, |_| true),
+            books: thinned(table, CurveBudget::BOOKS, ours),
             broken: broken.collect(),
         })
     }
 }
 
 /// The time and all columns that are wanted.
-fn thinned(table: &Table, room: Room, wanted: impl Fn(&String) -> bool) -> Curves {
+fn thinned(table: &Table, room: CurveBudget, wanted: impl Fn(&String) -> bool) -> Curves {
     let time = table.columns.names.iter().position(|name| name == "time");
     let rest =
         (0..table.columns.names.len()).filter(|k| Some(*k) != time && wanted(&table.columns.names[*k]));

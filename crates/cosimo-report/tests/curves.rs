@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
 use cosimo_core::recorder::{Columns, Recorder};
-use cosimo_report::{Curves, Recording, Room};
+use cosimo_report::{CurveBudget, Curves, Recording};
 
 /// Points that a column of signals may have.
 const POINTS: usize = 16_384;
 
 /// Rows at k ms with the given values.
 fn recorded(rows: u64, value: impl Fn(u64) -> f64) -> Curves {
-    let recording = Recording::new(Room::SIGNALS);
+    let recording = Recording::new(CurveBudget::SIGNALS);
     let mut recorder = recording.recorder();
     let columns = Columns { names: vec!["time".into(), "y".into()], units: vec!["s".into(), String::new()] };
     recorder.begin(&columns).unwrap();

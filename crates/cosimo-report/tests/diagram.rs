@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
 use cosimo_engine::{BondSummary, BondTotals, MonolithicReference, Summary};
-use cosimo_report::{Curves, Delayed, Diagram, Outcome, Reasons, Rejections, Report, Tie, Unit, Wire, write};
+use cosimo_report::{
+    BondEdge, Curves, Diagram, DiagramBox, LineEdge, Reasons, Rejections, Report, RunEnd, SignalEdge, write,
+};
 
 /// A column and a row of the grid, the box in it, and columns of the page.
 const CELL: (f64, f64) = (244.0, 84.0);
@@ -12,11 +14,11 @@ const COLUMNS: usize = 5;
 
 /// Units that are joined by bonds of two sides, as pairs.
 fn diagram(units: usize, pairs: &[(usize, usize)]) -> Diagram {
-    let unit = |k: usize| Unit { name: format!("u{k}"), ..Unit::default() };
-    let tie = |(k, (a, b)): (usize, &(usize, usize))| Tie { name: format!("b{k}"), ends: vec![*a, *b] };
+    let unit = |k: usize| DiagramBox { name: format!("u{k}"), ..DiagramBox::default() };
+    let tie = |(k, (a, b)): (usize, &(usize, usize))| BondEdge { name: format!("b{k}"), ends: vec![*a, *b] };
     Diagram {
         units: (0..units).map(unit).collect(),
-        wires: Vec::new(),
+        signals: Vec::new(),
         bonds: pairs.iter().enumerate().map(tie).collect(),
         lines: Vec::new(),
     }
@@ -28,15 +30,15 @@ fn drawn(diagram: &Diagram, ledger: &[BondSummary]) -> Option<String> {
     let report = Report {
         name: "",
         file: "",
-        outcome: Outcome::Finished,
+        outcome: RunEnd::Finished,
         summary: &summary,
         words: "",
         span: (0.0, 1.0),
         reasons: "",
         computing: None,
         threads: 1,
-        undivided: MonolithicReference::default(),
-        remarks: &[],
+        monolithic: MonolithicReference::default(),
+        warnings: &[],
         diagram: Some(diagram),
         plan: "",
         components: &[],
@@ -115,16 +117,16 @@ fn lines_of_a_ladder_do_not_cross() {
 #[test]
 fn a_source_stands_first_and_a_junction_gets_a_knot() {
     let mut wired = diagram(3, &[]);
-    wired.wires = vec![
-        Wire { from: 2, to: 0, signals: vec!["u2.y → u0.u".into()] },
-        Wire { from: 0, to: 1, signals: vec!["u0.a → u1.a".into(), "u0.b → u1.b".into()] },
+    wired.signals = vec![
+        SignalEdge { from: 2, to: 0, signals: vec!["u2.y → u0.u".into()] },
+        SignalEdge { from: 0, to: 1, signals: vec!["u0.a → u1.a".into(), "u0.b → u1.b".into()] },
     ];
     let at = places(&wired);
     assert!(at[2].0 < at[0].0 && at[0].0 < at[1].0, "{at:?}");
     let svg = drawn(&wired, &[]).unwrap();
     assert!(svg.contains(">y</text>") && svg.contains(">2 signals</text>"), "{svg}");
     let mut joint = diagram(3, &[]);
-    joint.bonds = vec![Tie { name: "node".into(), ends: vec![0, 1, 2] }];
+    joint.bonds = vec![BondEdge { name: "node".into(), ends: vec![0, 1, 2] }];
     let svg = drawn(&joint, &[]).unwrap();
     assert_eq!((svg.matches("<circle").count(), svg.matches("class=\"line bond").count()), (1, 3));
     assert_eq!(svg.matches(">node</text>").count(), 1);
@@ -150,7 +152,7 @@ fn the_arrow_goes_where_the_energy_went() {
 #[test]
 fn a_line_is_hollow_and_has_its_delay() {
     let mut pair = diagram(2, &[]);
-    pair.lines = vec![Delayed { name: "shaft".into(), ends: (0, 1), delay: 1e-4, most: 8.0 }];
+    pair.lines = vec![LineEdge { name: "shaft".into(), ends: (0, 1), delay: 1e-4, most: 8.0 }];
     let at = places(&pair);
     assert!((at[1].0 - at[0].0 - CELL.0).abs() < 1e-9, "{at:?}");
     let totals = BondTotals { transmitted: 8.0, exchanged: 10.0, residual: 0.0, residual_absolute: 0.0 };

@@ -14,7 +14,7 @@ fn every_step_and_reason_is_counted_once() {
             counters.steps += 1;
             counters.at_maximum += u64::from(step % 3 == 0);
             counters.events += u64::from(step == 900);
-            kept.look(1.0 + step as f64, &counters);
+            kept.observe(1.0 + step as f64, &counters);
         }
         let groups = kept.groups();
         assert_eq!(groups.iter().map(|group| group.steps).sum::<u64>(), steps);
@@ -30,7 +30,7 @@ fn every_step_and_reason_is_counted_once() {
 fn only_steps_with_rejections_are_marked() {
     let mut rejections = Rejections::default();
     for (time, count) in [(0.1, 0), (0.2, 2), (0.3, 2), (0.4, 3)] {
-        rejections.look(time, count);
+        rejections.observe(time, count);
     }
     assert_eq!(rejections.marks(), [(0.2, 2), (0.4, 1)]);
 }
@@ -39,7 +39,7 @@ fn only_steps_with_rejections_are_marked() {
 fn none_is_lost_when_there_are_many() {
     let mut rejections = Rejections::default();
     for step in 1..=1_000_000_u64 {
-        rejections.look(step as f64, 3 * step);
+        rejections.observe(step as f64, 3 * step);
     }
     assert!(rejections.marks().len() <= 2048 && rejections.marks().len() >= 1024);
     assert_eq!(rejections.marks().iter().map(|mark| mark.1).sum::<u64>(), 3_000_000);

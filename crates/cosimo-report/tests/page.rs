@@ -9,8 +9,8 @@ use cosimo_engine::{
     BondSummary, BondTotals, Counters, MonolithicReference, ReferenceDeviation, Summary, Verdict,
 };
 use cosimo_report::{
-    Component, Curves, Diagram, Outcome, Reasons, Recording, Rejections, Remark, Report, Room, Tie, Unit,
-    Wire, write,
+    BondEdge, ComponentFacts, CurveBudget, Curves, Diagram, DiagramBox, Reasons, Recording, Rejections,
+    Report, RunEnd, SignalEdge, Warning, write,
 };
 use insta::assert_snapshot;
 
@@ -38,7 +38,7 @@ fn summary(bonds: &[&str]) -> Summary {
 }
 
 /// Four rows of the columns that a run of two components and the bonds would have.
-fn curves(components: &[Component<'_>], bonds: &[&str]) -> Curves {
+fn curves(components: &[ComponentFacts<'_>], bonds: &[&str]) -> Curves {
     let mut names = vec!["time".to_string()];
     names.extend(components.iter().map(|component| format!("{}.x", component.name)));
     recorded(names.into_iter().chain(books(bonds)).collect())
@@ -54,7 +54,7 @@ fn books(bonds: &[&str]) -> Vec<String> {
 }
 
 fn recorded(names: Vec<String>) -> Curves {
-    let recording = Recording::new(Room::SIGNALS);
+    let recording = Recording::new(CurveBudget::SIGNALS);
     let mut recorder = recording.recorder();
     recorder.begin(&Columns { units: vec!["s".into(); names.len()], names: names.clone() }).unwrap();
     for row in 0..4 {
@@ -65,24 +65,24 @@ fn recorded(names: Vec<String>) -> Curves {
     recording.curves()
 }
 
-fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
+fn page(words: &str, bonds: &[&str], outcome: RunEnd) -> String {
     let summary = summary(bonds);
     let fact = |fact: &str| (format!("{fact} {words}"), words.to_string());
     let components = [
-        Component { name: words, facts: vec![fact("source")] },
-        Component { name: "wheel", facts: vec![fact("source"), fact("SHA-256")] },
+        ComponentFacts { name: words, facts: vec![fact("source")] },
+        ComponentFacts { name: "wheel", facts: vec![fact("source"), fact("SHA-256")] },
     ];
     let mut rejections = Rejections::default();
-    rejections.look(1.0, 2);
+    rejections.observe(1.0, 2);
     let counted = |steps| Counters { steps, at_maximum: steps, ..Counters::default() };
     let mut why = Reasons::default();
     why.begin(0.0, &counted(0));
-    (1..=3).for_each(|step| why.look(0.5 * step as f64, &counted(step)));
-    let unit = |(name, seconds)| Unit { name, about: words.into(), seconds: Some(seconds) };
+    (1..=3).for_each(|step| why.observe(0.5 * step as f64, &counted(step)));
+    let unit = |(name, seconds)| DiagramBox { name, about: words.into(), seconds: Some(seconds) };
     let diagram = Diagram {
         units: [(words.to_owned(), 0.25), ("wheel".into(), 0.75)].map(unit).into(),
-        wires: vec![Wire { from: 1, to: 0, signals: vec![format!("wheel.x → {words}.x")] }],
-        bonds: bonds.iter().map(|name| Tie { name: (*name).into(), ends: vec![0, 1] }).collect(),
+        signals: vec![SignalEdge { from: 1, to: 0, signals: vec![format!("wheel.x → {words}.x")] }],
+        bonds: bonds.iter().map(|name| BondEdge { name: (*name).into(), ends: vec![0, 1] }).collect(),
         lines: Vec::new(),
     };
     let apart =
@@ -92,15 +92,15 @@ fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
         file: words,
         outcome,
         summary: &summary,
-        words: &summary.words(),
+        words: &summary.text(),
         span: (0.0, 1.5),
         reasons: words,
         computing: Some(Duration::from_millis(1234)),
         threads: 1,
-        undivided: MonolithicReference { about: words, ports: &[apart] },
-        remarks: &[
-            Remark { message: format!("`{words}` is held ({words})"), ..Remark::default() },
-            Remark {
+        monolithic: MonolithicReference { about: words, ports: &[apart] },
+        warnings: &[
+            Warning { message: format!("`{words}` is held ({words})"), ..Warning::default() },
+            Warning {
                 code: "plan/no-unit",
                 message: words.into(),
                 meaning: format!("{words}\nTo do: {words}"),
@@ -134,32 +134,32 @@ fn data(html: &str) -> serde_json::Value {
 
 #[test]
 fn a_finished_run() {
-    assert_snapshot!(text_part(&page("strut", &["strut"], Outcome::Finished)));
+    assert_snapshot!(text_part(&page("strut", &["strut"], RunEnd::Finished)));
 }
 
 #[test]
 fn a_failed_run_says_so_first() {
-    let error = Remark {
+    let error = Warning {
         code: "step/not-finite",
         message: "`wheel` returned NaN".into(),
         meaning: "no number".into(),
     };
-    let failed = Outcome::Failed { error, hint: "try a smaller step".into() };
+    let failed = RunEnd::Failed { error, hint: "try a smaller step".into() };
     let html = page("strut", &[], failed);
     let text = text_part(&html);
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("`{words}` is missing in {text}"));
     assert!(at("The run failed at t = 1.5 s of 1.5 s") < at("Energy defect not measured, so far"));
     assert!(at("<code>wheel</code> returned NaN") < at("Try a smaller step"));
-    let interrupted = page("strut", &[], Outcome::Interrupted);
+    let interrupted = page("strut", &[], RunEnd::Interrupted);
     assert!(text_part(&interrupted).contains("Interrupted at t = 1.5 s"));
 }
 
 #[test]
 fn nothing_from_outside_becomes_markup() {
     let evil = "</script><script>alert('\"1&')</script><!--<img src=x onerror=alert(1)>";
-    let plain = page("strut", &["strut"], Outcome::Finished);
-    let error = Remark { code: "step/not-finite", message: evil.into(), meaning: evil.into() };
-    let failed = Outcome::Failed { error, hint: evil.into() };
+    let plain = page("strut", &["strut"], RunEnd::Finished);
+    let error = Warning { code: "step/not-finite", message: evil.into(), meaning: evil.into() };
+    let failed = RunEnd::Failed { error, hint: evil.into() };
     let html = page(evil, &[evil], failed.clone());
     let harmless = page("strut", &["strut"], failed);
     for mark in ["<script", "</script", "<img", "<!--"] {
@@ -174,7 +174,7 @@ fn nothing_from_outside_becomes_markup() {
 
 #[test]
 fn the_script_finds_its_columns() {
-    let html = page("step", &["strut"], Outcome::Finished);
+    let html = page("step", &["strut"], RunEnd::Finished);
     let data = data(&html);
     let names: Vec<&str> =
         data["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
@@ -191,7 +191,7 @@ fn the_script_finds_its_columns() {
 
 #[test]
 fn the_policy_lets_only_this_script_run() {
-    let html = page("strut", &["strut"], Outcome::Finished);
+    let html = page("strut", &["strut"], RunEnd::Finished);
     let (_, script) = html.rsplit_once("<script>").unwrap();
     let script = script.split_once("</script>").unwrap().0;
     let (_, policy) = html.split_once("'sha256-").unwrap();

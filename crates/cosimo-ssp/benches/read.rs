@@ -11,7 +11,7 @@ use std::time::Instant;
 use cosimo::core::Registry;
 use cosimo::engine::plan;
 use cosimo::ssp::SSP;
-use cosimo::system::Asked;
+use cosimo::system::ReadOptions;
 
 /// Components in a ring, each with so many outputs to the next; every tenth in a system of its own.
 fn ring(components: usize, wires: usize) -> String {
@@ -99,10 +99,10 @@ fn main() {
         let text = ring(components, wires);
         std::fs::write(&path, &text).unwrap();
         let begun = Instant::now();
-        let document = (SSP.read)(&path, &Asked::default(), &registry).unwrap();
+        let document = (SSP.read)(&path, &ReadOptions::default(), &registry).unwrap();
         let read = begun.elapsed().as_secs_f64();
         assert!(!document.has_errors(), "{:#?}", document.problems);
-        assert_eq!(document.system.wires.len(), components * wires);
+        assert_eq!(document.system.connections.len(), components * wires);
         let begun = Instant::now();
         let planned = plan(&document.system, &registry).map(|plan| plan.layout.topology.shape.inputs);
         let plan = begun.elapsed().as_secs_f64();

@@ -4,14 +4,14 @@
 use cosimo_core::Registry;
 use cosimo_system::{JunctionDecl, System, sources, toml};
 
-use crate::page::Log;
+use crate::document::ProblemLog;
 use crate::tree::Structure;
 
 /// The namespace of the one element inside the annotation.
 pub(crate) const NAMESPACE: &str = "urn:cosimo:ssp:1";
 
 /// Adds what the annotation says; where there is none, the experiment is what the components suggest.
-pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Registry, log: &mut Log) {
+pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Registry, log: &mut ProblemLog) {
     if let Some((text, start)) = &structure.own {
         let problems = toml::supplement(text, *start, system, registry);
         problems.into_iter().for_each(|problem| log.push(problem));
@@ -29,7 +29,7 @@ pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Regis
         system.experiment.stop = suggested.experiment.stop;
     }
     if structure.own.is_none() {
-        system.recipe.step = suggested.recipe.step;
+        system.methods.step = suggested.methods.step;
         structure.settings.apply(system, registry);
     }
 }
@@ -46,7 +46,7 @@ fn drop_implied(system: &mut System) {
         implied.insert((one.clone(), other.clone()));
         implied.insert((other.clone(), one.clone()));
     }
-    system.wires.retain(|wire| match &wire.from[..] {
+    system.connections.retain(|wire| match &wire.from[..] {
         [from] => !implied.contains(&(from.port.0.clone(), wire.to.0.clone())),
         _ => true,
     });

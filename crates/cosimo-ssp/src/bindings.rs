@@ -11,13 +11,13 @@ use cosimo_core::unit::describe;
 use cosimo_core::{Unit, Value};
 use cosimo_system::Span;
 
+use crate::document::ProblemLog;
 use crate::flatten::{Flat, Role, unknown_item};
-use crate::page::Log;
-use crate::tree::{Binding, Connector, Kind, Mapping, Parameter, Transformation, Type};
+use crate::tree::{Binding, Connector, ConnectorKind, ConnectorType, Mapping, Parameter, Transformation};
 
 /// A value on its way to a variable, and what becomes of it there.
 #[derive(Debug, Clone)]
-struct Given<'m> {
+struct BoundValue<'m> {
     value: Value,
     unit: Option<Unit>,
     span: Span,
@@ -32,7 +32,7 @@ enum Target {
     Connector(usize, String),
 }
 
-pub(crate) fn apply(flat: &mut Flat<'_>, log: &mut Log) {
+pub(crate) fn apply(flat: &mut Flat<'_>, log: &mut ProblemLog) {
     for (owner, bindings) in std::mem::take(&mut flat.levels) {
         for binding in bindings {
             Binder { flat, log }.bind(owner, binding);
@@ -42,7 +42,7 @@ pub(crate) fn apply(flat: &mut Flat<'_>, log: &mut Log) {
 
 struct Binder<'b, 't> {
     flat: &'b mut Flat<'t>,
-    log: &'b mut Log,
+    log: &'b mut ProblemLog,
 }
 
 impl Binder<'_, '_> {
@@ -55,7 +55,7 @@ impl Binder<'_, '_> {
         for parameter in &binding.values {
             let name = format!("{}{}", binding.prefix, parameter.name);
             let Parameter { value, unit, span, .. } = parameter.clone();
-            let given = Given { value, unit, span, mapping: None };
+            let given = BoundValue { value, unit, span, mapping: None };
             if binding.mapping.is_none() {
                 self.set(owner, &name, given);
                 continue;
@@ -64,7 +64,7 @@ impl Binder<'_, '_> {
             match mapped.remove(name.as_str()) {
                 Some(entries) => {
                     for entry in entries {
-                        self.set(owner, &entry.target, Given { mapping: Some(entry), ..given.clone() });
+                        self.set(owner, &entry.target, BoundValue { mapping: Some(entry), ..given.clone() });
                     }
                 }
                 None => unmapped.push((name, &parameter.span)),
@@ -75,41 +75,43 @@ impl Binder<'_, '_> {
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             let message =
                 format!("the mapping has no entry for `{first}`{more}; what it does not map is not set");
-            self.log.remark("ssp/unmapped", message, span);
+            self.log.warning("ssp/unmapped", message, span);
         }
         for entry in mapped.into_values().flatten() {
             let message = format!("there is no parameter `{}` to be mapped", entry.source);
-            self.log.remark("ssp/unmapped", message, &entry.span);
+            self.log.warning("ssp/unmapped", message, &entry.span);
         }
     }
 
-    fn set(&mut self, owner: usize, name: &str, given: Given<'_>) {
+    fn set(&mut self, owner: usize, name: &str, given: BoundValue<'_>) {
         match target(self.flat, owner, name) {
             Some(Target::Variable(part, variable)) => self.variable(part, &variable, given),
             Some(Target::Connector(owner, connector)) => self.connector(owner, &connector, given),
             None => {
                 let message = format!("nothing here is called `{name}`, so its value is not used");
-                self.log.remark("ssp/unknown-parameter", message, &given.span);
+                self.log.warning("ssp/unknown-parameter", message, &given.span);
             }
         }
     }
 
-    fn variable(&mut self, part: usize, name: &str, given: Given<'_>) {
+    fn variable(&mut self, part: usize, name: &str, given: BoundValue<'_>) {
         let flat = &mut *self.flat;
         let connector = flat.parts[part].connectors.get(name).copied();
         let path = format!("{}.{name}", flat.parts[part].component.name);
         let kind = match connector.map(|connector| connector.kind) {
             Some(kind) => kind,
-            None if name.starts_with("cosimo.") || flat.parameter(part, name).is_some() => Kind::Parameter,
+            None if name.starts_with("cosimo.") || flat.parameter(part, name).is_some() => {
+                ConnectorKind::Parameter
+            }
             None => {
                 let is_input = flat
                     .interface(part)
                     .is_some_and(|known| known.inputs.iter().any(|port| port.name == name));
-                if is_input { Kind::Input } else { Kind::Either }
+                if is_input { ConnectorKind::Input } else { ConnectorKind::Either }
             }
         };
         match kind {
-            Kind::Parameter => {
+            ConnectorKind::Parameter => {
                 let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
                     given.unit.as_ref()?; // looked up only if there is something to convert
                     flat.parameter(part, name).cloned().flatten()
@@ -117,21 +119,21 @@ impl Binder<'_, '_> {
                 let Some(value) = converted(&given, unit, connector, &path, self.log) else { return };
                 put(&mut flat.parts[part].component.parameters, name, value, &given.span);
             }
-            Kind::Input => self.start(part, name, &given, connector),
-            Kind::Output | Kind::Calculated => {
+            ConnectorKind::Input => self.start(part, name, &given, connector),
+            ConnectorKind::Output | ConnectorKind::Calculated => {
                 let message = format!("`{path}` is what the component gives, so it is not set");
-                self.log.remark("ssp/not-set", message, &given.span);
+                self.log.warning("ssp/not-set", message, &given.span);
             }
-            Kind::Either => {
+            ConnectorKind::Either => {
                 let message =
                     format!("`{path}` is neither a parameter nor an input, so its value is not used");
-                self.log.remark("ssp/unknown-parameter", message, &given.span);
+                self.log.warning("ssp/unknown-parameter", message, &given.span);
             }
         }
     }
 
     /// The value of an input that nobody drives. Others get theirs from who drives them, from the start on.
-    fn start(&mut self, part: usize, name: &str, given: &Given<'_>, connector: Option<&Connector>) {
+    fn start(&mut self, part: usize, name: &str, given: &BoundValue<'_>, connector: Option<&Connector>) {
         let flat = &mut *self.flat;
         let path = format!("{}.{name}", flat.parts[part].component.name);
         let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
@@ -152,7 +154,7 @@ impl Binder<'_, '_> {
             let number = match (&value, connector.map(|connector| &connector.of)) {
                 (Value::Number(number), _) => Some(*number),
                 (Value::Flag(flag), _) => Some(f64::from(u8::from(*flag))),
-                (Value::Text(item), Some(Type::Enumeration(items))) => {
+                (Value::Text(item), Some(ConnectorType::Enumeration(items))) => {
                     if !items.contains_key(item) {
                         unknown_item(name, item, items, &given.span, self.log);
                     }
@@ -168,7 +170,7 @@ impl Binder<'_, '_> {
             let Some(number) = number else { continue };
             if flat.is_driven(part, &port) {
                 let message = format!("`{path}` is connected, so its start value has no effect");
-                self.log.remark("ssp/not-set", message, &given.span);
+                self.log.warning("ssp/not-set", message, &given.span);
                 continue;
             }
             put(&mut flat.parts[part].component.starts, &port, number, &given.span);
@@ -176,12 +178,12 @@ impl Binder<'_, '_> {
     }
 
     /// A value for the connector of a system goes on to everything that the connector leads to.
-    fn connector(&mut self, owner: usize, name: &str, given: Given<'_>) {
+    fn connector(&mut self, owner: usize, name: &str, given: BoundValue<'_>) {
         let flat = &*self.flat;
         let Some(&connector) = flat.owners[owner].connectors.get(name) else { return };
-        if matches!(connector.kind, Kind::Output | Kind::Calculated) {
+        if matches!(connector.kind, ConnectorKind::Output | ConnectorKind::Calculated) {
             let message = format!("the connector `{name}` is what the system gives, so it is not set");
-            self.log.remark("ssp/not-set", message, &given.span);
+            self.log.warning("ssp/not-set", message, &given.span);
             return;
         }
         let span = given.span.clone();
@@ -190,11 +192,11 @@ impl Binder<'_, '_> {
         let Some(value) = converted(&given, unit, Some(connector), name, self.log) else { return };
         let Some(&first) = flat.owners[owner].nodes.get(name) else {
             let message = format!("the connector `{name}` leads nowhere, so its value is not used");
-            self.log.remark("ssp/not-set", message, &span);
+            self.log.warning("ssp/not-set", message, &span);
             return;
         };
         if flat.edge_into(first).is_some() {
-            self.log.remark(
+            self.log.warning(
                 "ssp/not-set",
                 format!("`{name}` is connected, so its value has no effect"),
                 &span,
@@ -218,7 +220,7 @@ impl Binder<'_, '_> {
                 let (source, target, suppress) = (String::new(), String::new(), edge.suppress);
                 let hop = Mapping { source, target, transformation, suppress, span: span.clone() };
                 let (value, unit) = (value.clone(), unit.clone());
-                let given = Given { value, unit, span: span.clone(), mapping: Some(&hop) };
+                let given = BoundValue { value, unit, span: span.clone(), mapping: Some(&hop) };
                 if let Role::Component(part) = self.flat.nodes[next].role {
                     let port = self.flat.nodes[next].port.clone();
                     self.variable(part, &port, given);
@@ -271,13 +273,13 @@ fn put<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T, span: &Span) 
 
 /// A value in the unit of its target, and then transformed.
 fn converted(
-    given: &Given<'_>,
+    given: &BoundValue<'_>,
     wanted: Option<Unit>,
     connector: Option<&Connector>,
     path: &str,
-    log: &mut Log,
+    log: &mut ProblemLog,
 ) -> Option<Value> {
-    let Given { mut value, unit, span, mapping } = given.clone();
+    let BoundValue { mut value, unit, span, mapping } = given.clone();
     let suppress = mapping.is_some_and(|mapping| mapping.suppress);
     match (&unit, &wanted) {
         // One name means one unit, whatever the files say of it.
@@ -289,7 +291,7 @@ fn converted(
                 defined(unit),
                 defined(wanted)
             );
-            log.remark("ssp/unit-differs", message, &span);
+            log.warning("ssp/unit-differs", message, &span);
         }
         (Some(unit), Some(wanted)) if !suppress => {
             if unit.dimension != wanted.dimension {
@@ -306,7 +308,7 @@ fn converted(
         (Some(unit), None) if !suppress && !si(unit) => {
             let message =
                 format!("the unit of `{path}` is not said, so the value in [{unit}] is set as it is");
-            log.remark("ssp/no-unit", message, &span);
+            log.warning("ssp/no-unit", message, &span);
         }
         _ => {}
     }
@@ -333,7 +335,7 @@ fn converted(
                 log.error("ssp/transformation", message, &mapping.span);
             }
             let known = |item: &str| match connector.map(|connector| &connector.of) {
-                Some(Type::Enumeration(items)) => items.contains_key(item),
+                Some(ConnectorType::Enumeration(items)) => items.contains_key(item),
                 _ => true,
             };
             found.filter(|value| matches!(value, Value::Text(item) if known(item)))
@@ -366,7 +368,13 @@ fn numbers(value: Value, change: &impl Fn(f64) -> f64) -> Value {
     }
 }
 
-fn looked_up(value: &Value, map: &[(f64, f64)], path: &str, span: &Span, log: &mut Log) -> Option<Value> {
+fn looked_up(
+    value: &Value,
+    map: &[(f64, f64)],
+    path: &str,
+    span: &Span,
+    log: &mut ProblemLog,
+) -> Option<Value> {
     let of = |number: f64| map.iter().find(|(from, _)| *from == number).map(|(_, to)| *to);
     let found = match value {
         Value::Number(number) => of(*number).map(Value::Number),

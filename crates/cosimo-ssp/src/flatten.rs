@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use cosimo_core::unit::describe;
 use cosimo_core::{Interface, Registry, Unit, Value};
 use cosimo_system::names::is_component;
-use cosimo_system::{Experiment, Problem, Span, Summand, System, WireDecl, sources};
+use cosimo_system::{ConnectionDecl, Experiment, Problem, Span, Summand, System, sources};
 
 use crate::bindings::element;
-use crate::page::{Log, suggest};
+use crate::document::{ProblemLog, suggest};
 use crate::tree::{
-    self, Binding, Connection, Connector, Content, Dictionary, Element, End, Items, Kind, Structure,
-    Transformation, Type,
+    self, Binding, ComponentContent, Connection, ConnectionEnd, Connector, ConnectorKind, ConnectorType,
+    Dictionary, Element, Items, Structure, Transformation,
 };
 
 /// More are a mistake or an attack: systems can be used by reference, and so grow like powers of two.
@@ -29,7 +29,7 @@ const LARGEST_ARRAY: u64 = 100_000;
 pub(crate) struct Flat<'t> {
     pub(crate) registry: &'t Registry,
     pub(crate) folder: PathBuf,
-    pub(crate) parts: Vec<Part<'t>>,
+    pub(crate) parts: Vec<FlatComponent<'t>>,
     pub(crate) owners: Vec<Owner<'t>>,
     pub(crate) nodes: Vec<Node<'t>>,
     /// Bindings, those first that others overrule.
@@ -39,7 +39,7 @@ pub(crate) struct Flat<'t> {
     pub(crate) excess: bool,
 }
 
-pub(crate) struct Part<'t> {
+pub(crate) struct FlatComponent<'t> {
     pub(crate) component: cosimo_system::Component,
     owner: usize,
     pub(crate) connectors: BTreeMap<&'t str, &'t Connector>,
@@ -96,39 +96,41 @@ impl Edge<'_> {
 
 /// Which way values go through a connector, seen from one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum DataFlow {
     Gives,
     Takes,
     Either,
 }
 
-fn way(kind: Kind, of_the_system_itself: bool) -> Way {
+fn way(kind: ConnectorKind, of_the_system_itself: bool) -> DataFlow {
     match (kind, of_the_system_itself) {
-        (Kind::Either, _) => Way::Either,
-        (Kind::Input | Kind::Parameter, false) | (Kind::Output | Kind::Calculated, true) => Way::Takes,
-        (Kind::Output | Kind::Calculated, false) | (Kind::Input | Kind::Parameter, true) => Way::Gives,
+        (ConnectorKind::Either, _) => DataFlow::Either,
+        (ConnectorKind::Input | ConnectorKind::Parameter, false)
+        | (ConnectorKind::Output | ConnectorKind::Calculated, true) => DataFlow::Takes,
+        (ConnectorKind::Output | ConnectorKind::Calculated, false)
+        | (ConnectorKind::Input | ConnectorKind::Parameter, true) => DataFlow::Gives,
     }
 }
 
-fn word(kind: Kind) -> &'static str {
+fn word(kind: ConnectorKind) -> &'static str {
     match kind {
-        Kind::Input => "an input",
-        Kind::Output => "an output",
-        Kind::Parameter => "a parameter",
-        Kind::Calculated => "a calculated parameter",
-        Kind::Either => "an input and output",
+        ConnectorKind::Input => "an input",
+        ConnectorKind::Output => "an output",
+        ConnectorKind::Parameter => "a parameter",
+        ConnectorKind::Calculated => "a calculated parameter",
+        ConnectorKind::Either => "an input and output",
     }
 }
 
-fn is_parameter(kind: Kind) -> bool {
-    matches!(kind, Kind::Parameter | Kind::Calculated)
+fn is_parameter(kind: ConnectorKind) -> bool {
+    matches!(kind, ConnectorKind::Parameter | ConnectorKind::Calculated)
 }
 
 pub(crate) fn flatten<'t>(
     structure: &'t Structure,
     folder: &Path,
     registry: &'t Registry,
-    log: &mut Log,
+    log: &mut ProblemLog,
 ) -> Flat<'t> {
     let mut flat = Flat {
         registry,
@@ -140,7 +142,7 @@ pub(crate) fn flatten<'t>(
         ends: Vec::new(),
         excess: false,
     };
-    let mut walk = Walk { by_id: &structure.by_id, scopes: Vec::new(), open: Vec::new() };
+    let mut walk = TreeWalk { by_id: &structure.by_id, scopes: Vec::new(), open: Vec::new() };
     flat.system(&structure.system, "", &mut walk, log);
     if flat.excess {
         let message = format!("the system has more than {MOST_COMPONENTS} components, which is the limit");
@@ -159,8 +161,8 @@ pub(crate) fn flatten<'t>(
 }
 
 /// Where the walk down the tree is.
-struct Walk<'t> {
-    by_id: &'t BTreeMap<String, std::rc::Rc<tree::System>>,
+struct TreeWalk<'t> {
+    by_id: &'t BTreeMap<String, std::rc::Rc<tree::SspSystem>>,
     /// Dictionaries of the systems around, the innermost last.
     scopes: Vec<BTreeMap<&'t str, usize>>,
     /// Systems that are used by reference, from the outermost to this one.
@@ -168,7 +170,7 @@ struct Walk<'t> {
 }
 
 impl<'t> Flat<'t> {
-    fn owner(&mut self, role: Role, connectors: &'t [Connector], log: &mut Log) -> usize {
+    fn owner(&mut self, role: Role, connectors: &'t [Connector], log: &mut ProblemLog) -> usize {
         let mut known = BTreeMap::new();
         for connector in connectors {
             let name = connector.name.as_str();
@@ -190,10 +192,10 @@ impl<'t> Flat<'t> {
     /// `prefix` is the name of the system with its dot; empty for the outermost.
     fn system(
         &mut self,
-        system: &'t tree::System,
+        system: &'t tree::SspSystem,
         prefix: &str,
-        walk: &mut Walk<'t>,
-        log: &mut Log,
+        walk: &mut TreeWalk<'t>,
+        log: &mut ProblemLog,
     ) -> usize {
         let owner = self.owner(Role::System, &system.connectors, log);
         let mut scope = BTreeMap::new();
@@ -233,7 +235,7 @@ impl<'t> Flat<'t> {
     }
 
     /// A name that can stand before the dot of a port.
-    fn plain(&self, name: &str, span: &Span, log: &mut Log) -> String {
+    fn plain(&self, name: &str, span: &Span, log: &mut ProblemLog) -> String {
         if is_component(name) {
             return name.to_owned();
         }
@@ -245,7 +247,7 @@ impl<'t> Flat<'t> {
         let parts: Vec<String> = name.split('.').map(|part| part.chars().map(letter).collect()).collect();
         let plain: Vec<&str> = parts.iter().map(|part| if part.is_empty() { "_" } else { part }).collect();
         let plain = plain.join(".");
-        log.remark(
+        log.warning(
             "ssp/name",
             format!("{name:?} is called `{plain}` here: its name has other letters"),
             span,
@@ -257,8 +259,8 @@ impl<'t> Flat<'t> {
         &mut self,
         component: &'t tree::Component,
         path: String,
-        walk: &mut Walk<'t>,
-        log: &mut Log,
+        walk: &mut TreeWalk<'t>,
+        log: &mut ProblemLog,
     ) -> Option<usize> {
         // Systems count as well: those without a component can also be without end.
         self.excess |= self.parts.len() >= MOST_COMPONENTS || self.owners.len() >= 2 * MOST_COMPONENTS;
@@ -266,11 +268,11 @@ impl<'t> Flat<'t> {
             return None;
         }
         let owner = match &component.content {
-            Content::Structure(inner) => {
-                let mut inside = Walk { by_id: &inner.by_id, scopes: Vec::new(), open: Vec::new() };
+            ComponentContent::Structure(inner) => {
+                let mut inside = TreeWalk { by_id: &inner.by_id, scopes: Vec::new(), open: Vec::new() };
                 self.system(&inner.system, &format!("{path}."), &mut inside, log)
             }
-            Content::Local(id) => {
+            ComponentContent::Local(id) => {
                 let Some(system) = walk.by_id.get(id) else {
                     let message = format!("no system of this file has the id `{id}`");
                     let hint = suggest(id, walk.by_id.keys().map(String::as_str));
@@ -287,9 +289,9 @@ impl<'t> Flat<'t> {
                 walk.open.pop();
                 owner
             }
-            Content::Simulator(source) => self.simulator(component, source, path, log),
+            ComponentContent::Simulator(source) => self.simulator(component, source, path, log),
             // What is wrong with it has been said; its connectors are still those of something.
-            Content::Unknown => self.simulator(component, "", path, log),
+            ComponentContent::Unknown => self.simulator(component, "", path, log),
         };
         // "Any parameter bindings in the component are treated as if they were present in the top-level system of the
         // SSP/SSD after all parameter bindings of the system" (SystemStructureDescription.xsd, `ParameterBinding`).
@@ -302,7 +304,7 @@ impl<'t> Flat<'t> {
         component: &'t tree::Component,
         source: &str,
         path: String,
-        log: &mut Log,
+        log: &mut ProblemLog,
     ) -> usize {
         let owner = self.owner(Role::Component(self.parts.len()), &component.connectors, log);
         let mut part = cosimo_system::Component {
@@ -324,7 +326,7 @@ impl<'t> Flat<'t> {
             }
         }
         let connectors = component.connectors.iter().map(|known| (known.name.as_str(), known)).collect();
-        self.parts.push(Part {
+        self.parts.push(FlatComponent {
             component: part,
             owner,
             connectors,
@@ -334,7 +336,12 @@ impl<'t> Flat<'t> {
         owner
     }
 
-    fn reference(&mut self, reference: &'t tree::Reference, walk: &Walk<'t>, log: &mut Log) -> Option<usize> {
+    fn reference(
+        &mut self,
+        reference: &'t tree::Reference,
+        walk: &TreeWalk<'t>,
+        log: &mut ProblemLog,
+    ) -> Option<usize> {
         let name = reference.dictionary.as_str();
         let Some(&dictionary) = walk.scopes.iter().rev().find_map(|scope| scope.get(name)) else {
             let known = walk.scopes.iter().flat_map(|scope| scope.keys().copied());
@@ -359,7 +366,7 @@ impl<'t> Flat<'t> {
         connector: &Connector,
         indices: Option<&[u64]>,
         span: &Span,
-        log: &mut Log,
+        log: &mut ProblemLog,
     ) -> Option<Vec<String>> {
         let name = &connector.name;
         if let Some(indices) = indices.filter(|indices| !indices.is_empty()) {
@@ -387,7 +394,12 @@ impl<'t> Flat<'t> {
     }
 
     /// One end of a connection: its connector, whose it is, and whether that is the system itself.
-    fn end(&self, system: usize, end: &'t End, log: &mut Log) -> Option<(usize, &'t Connector, bool)> {
+    fn end(
+        &self,
+        system: usize,
+        end: &'t ConnectionEnd,
+        log: &mut ProblemLog,
+    ) -> Option<(usize, &'t Connector, bool)> {
         let (owner, itself) = match &end.element {
             None => (system, true),
             Some(element) => match self.owners[system].elements.get(element.as_str()) {
@@ -412,7 +424,7 @@ impl<'t> Flat<'t> {
             log.hinted("ssp/unknown-connector", message, &end.span, hint);
             return None;
         };
-        if let Type::Other(what) = connector.of {
+        if let ConnectorType::Other(what) = connector.of {
             let message = format!("`{}` exchanges {what}, and Cosimo only numbers", end.connector);
             log.error("ssp/type", message, &end.span);
             return None;
@@ -443,16 +455,20 @@ impl<'t> Flat<'t> {
         self.nodes.len() - 1
     }
 
-    fn connect(&mut self, system: usize, connection: &'t Connection, prefix: &str, log: &mut Log) {
+    fn connect(&mut self, system: usize, connection: &'t Connection, prefix: &str, log: &mut ProblemLog) {
         let start = self.end(system, &connection.start, log);
         let end = self.end(system, &connection.end, log);
         let (Some((start_owner, start, start_self)), Some((end_owner, end, end_self))) = (start, end) else {
             return;
         };
         let forward = match (way(start.kind, start_self), way(end.kind, end_self)) {
-            (Way::Gives, Way::Takes | Way::Either) | (Way::Either, Way::Takes) => true,
-            (Way::Takes, Way::Gives | Way::Either) | (Way::Either, Way::Gives) => false,
-            (Way::Either, Way::Either) => {
+            (DataFlow::Gives, DataFlow::Takes | DataFlow::Either) | (DataFlow::Either, DataFlow::Takes) => {
+                true
+            }
+            (DataFlow::Takes, DataFlow::Gives | DataFlow::Either) | (DataFlow::Either, DataFlow::Gives) => {
+                false
+            }
+            (DataFlow::Either, DataFlow::Either) => {
                 let message = format!(
                     "`{}` and `{}` could both give and take, so nothing says which way values go",
                     start.name, end.name
@@ -460,7 +476,7 @@ impl<'t> Flat<'t> {
                 log.error("ssp/kind", message, &connection.span);
                 return;
             }
-            (Way::Gives, Way::Gives) | (Way::Takes, Way::Takes) => {
+            (DataFlow::Gives, DataFlow::Gives) | (DataFlow::Takes, DataFlow::Takes) => {
                 let side = |connector: &Connector, itself| {
                     let of = if itself { " of the system" } else { "" };
                     format!("`{}` is {}{of}", connector.name, word(connector.kind))
@@ -475,7 +491,7 @@ impl<'t> Flat<'t> {
                 return;
             }
         };
-        let both_known = start.kind != Kind::Either && end.kind != Kind::Either;
+        let both_known = start.kind != ConnectorKind::Either && end.kind != ConnectorKind::Either;
         if both_known && is_parameter(start.kind) != is_parameter(end.kind) {
             let message = format!(
                 "`{}` is {} and `{}` is {}: parameters and signals do not go together",
@@ -527,7 +543,7 @@ impl<'t> Flat<'t> {
         forward: bool,
         start: &Connector,
         end: &Connector,
-        log: &mut Log,
+        log: &mut ProblemLog,
     ) -> Option<(Option<Vec<(f64, f64)>>, f64, f64)> {
         match &connection.transformation {
             Transformation::None => Some((None, 1.0, 0.0)),
@@ -535,8 +551,8 @@ impl<'t> Flat<'t> {
             Transformation::Map(map) => Some((Some(map.clone()), 1.0, 0.0)),
             Transformation::Names(names) => {
                 let (from, to) = if forward { (start, end) } else { (end, start) };
-                let item = |connector: &Connector, name: &str, log: &mut Log| {
-                    let Type::Enumeration(items) = &connector.of else {
+                let item = |connector: &Connector, name: &str, log: &mut ProblemLog| {
+                    let ConnectorType::Enumeration(items) = &connector.of else {
                         let message =
                             format!("`{}` is no enumeration, so `{name}` means nothing", connector.name);
                         log.error("ssp/type", message, &connection.span);
@@ -559,13 +575,13 @@ impl<'t> Flat<'t> {
 
     /// What a component shows of itself once it is opened, which is done only where nothing else will do.
     pub(crate) fn interface(&self, part: usize) -> Option<&Interface> {
-        let Part { component, interface, .. } = &self.parts[part];
+        let FlatComponent { component, interface, .. } = &self.parts[part];
         interface.get_or_init(|| sources::interface(component, &self.folder, self.registry)).as_ref()
     }
 
     /// The unit of a parameter, if the component says that it has one of this name.
     pub(crate) fn parameter(&self, part: usize, name: &str) -> Option<&Option<Unit>> {
-        let Part { component, parameters, .. } = &self.parts[part];
+        let FlatComponent { component, parameters, .. } = &self.parts[part];
         let known = parameters.get_or_init(|| {
             let kind = self.registry.source(&component.source);
             let known = kind.map(|kind| kind.parameters(&component.source, &self.folder)).unwrap_or_default();
@@ -614,7 +630,7 @@ impl<'t> Flat<'t> {
         Some(self.way_to(node).ok()??.first()?.0.from)
     }
 
-    fn wire(&self, end: usize, log: &mut Log) -> Option<WireDecl> {
+    fn wire(&self, end: usize, log: &mut ProblemLog) -> Option<ConnectionDecl> {
         let target = &self.nodes[end];
         let way = match self.way_to(end) {
             Ok(way) => way?,
@@ -638,7 +654,7 @@ impl<'t> Flat<'t> {
         }
         let mut summand = Summand::plain((source.path.clone(), last.span.clone()));
         let to = (target.path.clone(), last.span.clone());
-        let mut wire = WireDecl { from: Vec::new(), to, offset: 0.0, convert: true };
+        let mut wire = ConnectionDecl { from: Vec::new(), to, offset: 0.0, convert: true };
         if let [(edge, _)] = way[..] {
             summand.gain = edge.factor;
             summand.map = edge.map.clone().unwrap_or_default();
@@ -684,7 +700,7 @@ impl<'t> Flat<'t> {
     }
 
     /// Where units on the way are said, they must be of one dimension, or the way would have changed the value.
-    fn check_dimensions(&self, way: &[(&Edge<'t>, usize)], from: usize, log: &mut Log) -> Option<()> {
+    fn check_dimensions(&self, way: &[(&Edge<'t>, usize)], from: usize, log: &mut ProblemLog) -> Option<()> {
         let mut given = self.nodes[from].connector.unit.as_ref();
         for (edge, to) in way {
             let wanted = self.nodes[*to].connector.unit.as_ref();
@@ -699,7 +715,7 @@ impl<'t> Flat<'t> {
         Some(())
     }
 
-    fn unfit(&self, given: &Unit, wanted: &Unit, edge: &Edge<'t>, to: usize, log: &mut Log) {
+    fn unfit(&self, given: &Unit, wanted: &Unit, edge: &Edge<'t>, to: usize, log: &mut ProblemLog) {
         let message = format!(
             "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ, [{}] and [{}]",
             self.nodes[edge.from].path,
@@ -716,7 +732,7 @@ impl<'t> Flat<'t> {
     }
 
     /// The system, without what our annotation says.
-    pub(crate) fn finish(self, structure: &Structure, log: &mut Log) -> System {
+    pub(crate) fn finish(self, structure: &Structure, log: &mut ProblemLog) -> System {
         let wires = self.ends.iter().filter_map(|&end| self.wire(end, log)).collect();
         let usual = Experiment::default();
         let start = structure.start.unwrap_or(usual.start);
@@ -734,7 +750,7 @@ impl<'t> Flat<'t> {
             log.error("ssp/empty", "the system has no component that could run", &structure.system.span);
         }
         let components = self.parts.into_iter().map(|part| part.component).collect();
-        System { folder: self.folder, experiment, components, wires, ..System::default() }
+        System { folder: self.folder, experiment, components, connections: wires, ..System::default() }
     }
 }
 
@@ -747,7 +763,7 @@ fn composed(first: &[(f64, f64)], second: &[(f64, f64)]) -> Vec<(f64, f64)> {
     first.iter().filter_map(|(from, to)| Some((*from, then(*to)?))).collect()
 }
 
-pub(crate) fn unknown_item(connector: &str, name: &str, items: &Items, span: &Span, log: &mut Log) {
+pub(crate) fn unknown_item(connector: &str, name: &str, items: &Items, span: &Span, log: &mut ProblemLog) {
     let message = format!("the enumeration of `{connector}` has no item `{name}`");
     log.hinted("ssp/unknown-item", message, span, suggest(name, items.keys().map(String::as_str)));
 }

@@ -8,10 +8,10 @@
 
 mod annotation;
 mod bindings;
+mod document;
 mod flatten;
 mod load;
 mod package;
-mod page;
 mod parameters;
 mod settings;
 mod ssd;

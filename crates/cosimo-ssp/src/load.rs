@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use cosimo_core::Registry;
 use cosimo_core::registry::number_text;
-use cosimo_pack::{Cache, Kind as Archive, archive, text, xml};
-use cosimo_system::{Asked, Document, Problem, Span, System, Unreadable, sources};
+use cosimo_pack::{ArchiveKind as Archive, Cache, archive, text, xml};
+use cosimo_system::{Document, Problem, ReadError, ReadOptions, Span, System, sources};
 use roxmltree::Node;
 
-use crate::page::{Kind, Log, Page, offset, suggest};
-use crate::tree::{Connector, Content, Mapping, Parameter, Rest, Structure};
+use crate::document::{ProblemLog, SspDocument, SspFileKind, offset, suggest};
+use crate::tree::{ComponentContent, Connector, Mapping, Parameter, Rest, Structure};
 use crate::{annotation, bindings, flatten, parameters, ssd};
 
 /// What an archive must be to hold a structure.
@@ -43,9 +43,9 @@ pub(crate) const NATIVE: &str = "application/x-cosimo-native";
 pub(crate) const TABLE: &str = "text/csv";
 
 /// Reads a structure as a system.
-pub(crate) fn read(path: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unreadable> {
-    let mut log = Log::default();
-    let Place { folder, member, shown } = match place(path, asked, &mut log)? {
+pub(crate) fn read(path: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, ReadError> {
+    let mut log = ProblemLog::default();
+    let DescriptionPlace { folder, member, shown } = match place(path, asked, &mut log)? {
         Ok(place) => place,
         Err(()) => return Ok(document(System::default(), log, None)),
     };
@@ -60,52 +60,56 @@ pub(crate) fn read(path: &Path, asked: &Asked, registry: &Registry) -> Result<Do
     bindings::apply(&mut flat, &mut log);
     let mut system = flat.finish(&structure, &mut log);
     annotation::merge(&mut system, &structure, registry, &mut log);
-    let archive = matches!(loader.shown, Shown::Archive(_));
+    let archive = matches!(loader.shown, DisplayPath::Archive(_));
     let members = loader.shared.borrow().members.clone();
     let rest = Rest { folder, members, archive, member, system: system.clone() };
     Ok(document(system, log, Some(rest)))
 }
 
-fn document(system: System, log: Log, rest: Option<Rest>) -> Document {
+fn document(system: System, log: ProblemLog, rest: Option<Rest>) -> Document {
     let left_out = log.left_out();
-    let Log { files, mut problems, .. } = log;
+    let ProblemLog { files, mut problems, .. } = log;
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
     problems.dedup();
     if left_out > 0 {
         let message = format!("{left_out} more problems were found and are not shown");
-        problems.push(Problem::remark("ssp/more", message, 0..0));
+        problems.push(Problem::warning("ssp/more", message, 0..0));
     }
     Document { system, problems, files, rest: rest.map(|rest| Box::new(rest) as _) }
 }
 
 /// Where a description lies, and what people call the files around it.
-struct Place {
+struct DescriptionPlace {
     folder: PathBuf,
     member: String,
-    shown: Shown,
+    shown: DisplayPath,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Shown {
+pub(crate) enum DisplayPath {
     /// As a path below this one.
     Path(PathBuf),
     /// As a member of this archive.
     Archive(String),
 }
 
-impl Shown {
+impl DisplayPath {
     fn of(&self, member: &str) -> String {
         match self {
-            Shown::Path(folder) => folder.join(member).display().to_string(),
-            Shown::Archive(archive) => format!("{archive}: {member}"),
+            DisplayPath::Path(folder) => folder.join(member).display().to_string(),
+            DisplayPath::Archive(archive) => format!("{archive}: {member}"),
         }
     }
 }
 
-fn place(path: &Path, asked: &Asked, log: &mut Log) -> Result<Result<Place, ()>, Unreadable> {
+fn place(
+    path: &Path,
+    asked: &ReadOptions,
+    log: &mut ProblemLog,
+) -> Result<Result<DescriptionPlace, ()>, ReadError> {
     let shown = path.display().to_string();
     if let Err(cause) = cosimo_system::regular(path).and_then(|()| File::open(path)) {
-        return Err(Unreadable {
+        return Err(ReadError {
             message: format!("cannot read `{shown}`: {cause}"),
             hint: None,
             malformed: false,
@@ -120,15 +124,15 @@ fn place(path: &Path, asked: &Asked, log: &mut Log) -> Result<Result<Place, ()>,
         }
         let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
         let member = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        return Ok(Ok(Place { shown: Shown::Path(folder.clone()), folder, member }));
+        return Ok(Ok(DescriptionPlace { shown: DisplayPath::Path(folder.clone()), folder, member }));
     }
-    let unpacked = Cache::standard(&PACKAGE).unpack(path).map_err(|problem| Unreadable {
+    let unpacked = Cache::standard(&PACKAGE).unpack(path).map_err(|problem| ReadError {
         message: problem.sentence(),
         hint: problem.hint.clone(),
         malformed: true,
     })?;
     for warning in unpacked.warnings() {
-        log.remark("ssp/archive", format!("{shown}: {}", warning.message), &(0..0));
+        log.warning("ssp/archive", format!("{shown}: {}", warning.message), &(0..0));
     }
     let folder = unpacked.keep();
     let member = match &asked.variant {
@@ -143,7 +147,7 @@ fn place(path: &Path, asked: &Asked, log: &mut Log) -> Result<Result<Place, ()>,
             }
         },
     };
-    Ok(Ok(Place { folder, member, shown: Shown::Archive(shown) }))
+    Ok(Ok(DescriptionPlace { folder, member, shown: DisplayPath::Archive(shown) }))
 }
 
 /// The description of a variant, by its file name, with or without ending; or the names of all.
@@ -163,8 +167,13 @@ fn variant(folder: &Path, asked: &str) -> Result<String, Vec<String>> {
     }
 }
 
-fn unpack(kind: &'static Archive, file: &Path, span: &Span, log: &mut Log) -> Option<archive::Unpacked> {
-    let failed = |problem: cosimo_pack::Problem| {
+fn unpack(
+    kind: &'static Archive,
+    file: &Path,
+    span: &Span,
+    log: &mut ProblemLog,
+) -> Option<archive::UnpackedArchive> {
+    let failed = |problem: cosimo_pack::FileProblem| {
         let hint = problem.hint.clone().unwrap_or_default();
         log.hinted("ssp/unreadable", problem.sentence(), span, hint);
     };
@@ -178,16 +187,16 @@ pub(crate) struct Loader<'a> {
     root: PathBuf,
     /// URIs of the present description start from here.
     folder: PathBuf,
-    shown: Shown,
+    shown: DisplayPath,
     /// Descriptions that are being read, from the outermost to this one.
     stack: Vec<PathBuf>,
-    by_id: BTreeMap<String, Rc<crate::tree::System>>,
-    shared: Rc<RefCell<Shared>>,
+    by_id: BTreeMap<String, Rc<crate::tree::SspSystem>>,
+    shared: Rc<RefCell<FileCache>>,
 }
 
 /// What all descriptions of a system have in common. Files are read once, however often they are named.
 #[derive(Debug, Default)]
-struct Shared {
+struct FileCache {
     structures: BTreeMap<PathBuf, Option<Rc<Structure>>>,
     values: BTreeMap<PathBuf, Vec<Parameter>>,
     mappings: BTreeMap<PathBuf, Vec<Mapping>>,
@@ -197,7 +206,7 @@ struct Shared {
 
 /// A file as a description names it.
 #[derive(Clone, Copy)]
-pub(crate) struct Named<'n> {
+pub(crate) struct NamedFile<'n> {
     pub(crate) source: &'n str,
     /// That it is inside of.
     pub(crate) component: Option<&'n str>,
@@ -205,7 +214,7 @@ pub(crate) struct Named<'n> {
 }
 
 impl<'a> Loader<'a> {
-    fn new(registry: &'a Registry, folder: &Path, shown: Shown) -> Loader<'a> {
+    fn new(registry: &'a Registry, folder: &Path, shown: DisplayPath) -> Loader<'a> {
         Loader {
             registry,
             root: folder.to_owned(),
@@ -217,18 +226,23 @@ impl<'a> Loader<'a> {
         }
     }
 
-    pub(crate) fn remember(&mut self, system: &Rc<crate::tree::System>) {
+    pub(crate) fn remember(&mut self, system: &Rc<crate::tree::SspSystem>) {
         if let Some(id) = &system.id {
             self.by_id.insert(id.clone(), system.clone());
         }
     }
 
-    pub(crate) fn remembered(&mut self) -> BTreeMap<String, Rc<crate::tree::System>> {
+    pub(crate) fn remembered(&mut self) -> BTreeMap<String, Rc<crate::tree::SspSystem>> {
         std::mem::take(&mut self.by_id)
     }
 
     /// Reads a description of the present folder; `span` is where it was asked for.
-    fn structure(&mut self, log: &mut Log, member: &str, span: Option<&Span>) -> Option<Rc<Structure>> {
+    fn structure(
+        &mut self,
+        log: &mut ProblemLog,
+        member: &str,
+        span: Option<&Span>,
+    ) -> Option<Rc<Structure>> {
         let path = self.folder.join(member);
         let path = path.canonicalize().unwrap_or(path);
         if self.stack.contains(&path) || self.stack.len() >= DEEPEST {
@@ -244,7 +258,7 @@ impl<'a> Loader<'a> {
             return known.clone();
         }
         self.stack.push(path.clone());
-        let structure = self.open(log, member, Kind::Description, span, |page, root, loader| {
+        let structure = self.open(log, member, SspFileKind::Description, span, |page, root, loader| {
             Rc::new(ssd::structure(page, root, loader))
         });
         self.stack.pop();
@@ -255,11 +269,11 @@ impl<'a> Loader<'a> {
     /// Reads one file, and has its root looked at if it is the right one.
     fn open<T>(
         &mut self,
-        log: &mut Log,
+        log: &mut ProblemLog,
         member: &str,
-        kind: Kind,
+        kind: SspFileKind,
         span: Option<&Span>,
-        read: impl FnOnce(&mut Page<'_>, Node<'_, '_>, &mut Loader<'a>) -> T,
+        read: impl FnOnce(&mut SspDocument<'_>, Node<'_, '_>, &mut Loader<'a>) -> T,
     ) -> Option<T> {
         let name = self.shown.of(member);
         let (content, odd) = match text::read_text(&self.folder, member) {
@@ -273,7 +287,7 @@ impl<'a> Loader<'a> {
         };
         let base = log.files.add(name, content.clone());
         if let Some(odd) = odd {
-            log.remark("ssp/encoding", odd.message, &(base..base));
+            log.warning("ssp/encoding", odd.message, &(base..base));
         }
         if content.trim().is_empty() {
             let message = format!("`{}` is empty, wanted `<{}>`", self.shown.of(member), kind.root());
@@ -289,19 +303,19 @@ impl<'a> Loader<'a> {
                 return None;
             }
         };
-        let mut page = Page { log, text: &content, base };
+        let mut page = SspDocument { log, text: &content, base };
         let root = document.root_element();
         page.check_root(root, kind).then(|| read(&mut page, root, self))
     }
 
     /// A file of the present folder by its URI, checked to be there.
-    fn find(&self, page: &mut Page<'_>, uri: &str, span: &Span) -> Option<String> {
+    fn find(&self, page: &mut SspDocument<'_>, uri: &str, span: &Span) -> Option<String> {
         let Some(member) = text::unescaped(uri) else {
             let message = format!("the URI `{uri}` has an escape that means nothing");
             page.log.error("ssp/uri", message, span);
             return None;
         };
-        let in_archive = matches!(self.shown, Shown::Archive(_));
+        let in_archive = matches!(self.shown, DisplayPath::Archive(_));
         let scheme = member.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
         if scheme || Path::new(&member).is_absolute() {
             let message = format!("`{uri}` is not relative to the description; no other sources are read");
@@ -340,16 +354,16 @@ impl<'a> Loader<'a> {
     /// What is inside a component.
     pub(crate) fn component(
         &mut self,
-        page: &mut Page<'_>,
+        page: &mut SspDocument<'_>,
         source: &str,
         of: Option<&str>,
         span: &Span,
         type_span: &Span,
-    ) -> Content {
+    ) -> ComponentContent {
         let ending = Path::new(source.split('#').next().unwrap_or(source)).extension();
         let ends = |with: &str| ending.is_some_and(|ending| ending.eq_ignore_ascii_case(with));
         match of {
-            Some(NATIVE) => Content::Simulator(source.to_owned()),
+            Some(NATIVE) => ComponentContent::Simulator(source.to_owned()),
             Some(SSP | SSD) => self.nested(page, source, span),
             None if ends("ssp") || ends("ssd") => self.nested(page, source, span),
             None | Some(FMU | TABLE) => self.simulator(page, source, span),
@@ -361,60 +375,62 @@ impl<'a> Loader<'a> {
                 let message = format!("components of type `{other}` cannot be run");
                 let hint = suggest(other, known.into_iter());
                 page.log.hinted("ssp/type", message, type_span, hint);
-                Content::Unknown
+                ComponentContent::Unknown
             }
         }
     }
 
-    fn simulator(&mut self, page: &mut Page<'_>, source: &str, span: &Span) -> Content {
+    fn simulator(&mut self, page: &mut SspDocument<'_>, source: &str, span: &Span) -> ComponentContent {
         let source = match sources::proxied(source) {
             None => source,
             Some(Ok(file)) => {
                 let message = format!("`{source}` is opened in this process: no proxy is started");
-                page.log.remark("ssp/proxy", message, span);
+                page.log.warning("ssp/proxy", message, span);
                 file
             }
             Some(Err(message)) => {
                 let hint = "copy the FMU beside the description, as in `resources/part.fmu`";
                 page.log.hinted("ssp/uri", message, span, hint);
-                return Content::Unknown;
+                return ComponentContent::Unknown;
             }
         };
-        let Some(member) = self.find(page, source, span) else { return Content::Unknown };
+        let Some(member) = self.find(page, source, span) else { return ComponentContent::Unknown };
         let path = self.folder.join(&member);
         let source = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
         if self.registry.source(&source).is_none() {
             let message = format!("no kind of simulator takes `{source}`");
             let known: Vec<String> = self.registry.kinds().map(|kind| kind.summary().to_owned()).collect();
             page.log.hinted("ssp/type", message, span, format!("known are {}", known.join(", ")));
-            return Content::Unknown;
+            return ComponentContent::Unknown;
         }
-        Content::Simulator(source)
+        ComponentContent::Simulator(source)
     }
 
     /// Another package or description, or a system of this one: `resources/sub.ssp#VariantB.ssd`, `#id`.
-    fn nested(&mut self, page: &mut Page<'_>, source: &str, span: &Span) -> Content {
+    fn nested(&mut self, page: &mut SspDocument<'_>, source: &str, span: &Span) -> ComponentContent {
         let (uri, fragment) = source.split_once('#').map_or((source, None), |(uri, part)| (uri, Some(part)));
         if let ("", Some(id)) = (uri, fragment) {
-            return Content::Local(id.to_owned());
+            return ComponentContent::Local(id.to_owned());
         }
-        let Some(member) = self.find(page, uri, span) else { return Content::Unknown };
+        let Some(member) = self.find(page, uri, span) else { return ComponentContent::Unknown };
         let path = self.folder.join(&member);
         let (folder, inner, shown) = if member.to_lowercase().ends_with(".ssd") {
             let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
             let inner = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let shown = match &self.shown {
-                Shown::Path(_) => Shown::Path(folder.clone()),
-                Shown::Archive(archive) => {
+                DisplayPath::Path(_) => DisplayPath::Path(folder.clone()),
+                DisplayPath::Archive(archive) => {
                     let below = Path::new(&member).parent().filter(|below| !below.as_os_str().is_empty());
-                    Shown::Archive(
+                    DisplayPath::Archive(
                         below.map_or(archive.clone(), |below| format!("{archive}: {}", below.display())),
                     )
                 }
             };
             (folder, inner, shown)
         } else {
-            let Some(unpacked) = unpack(&PACKAGE, &path, span, page.log) else { return Content::Unknown };
+            let Some(unpacked) = unpack(&PACKAGE, &path, span, page.log) else {
+                return ComponentContent::Unknown;
+            };
             let inner = match variant(&unpacked.folder, fragment.unwrap_or(DEFAULT)) {
                 Ok(inner) => inner,
                 Err(known) => {
@@ -425,10 +441,10 @@ impl<'a> Loader<'a> {
                         span,
                         format!("variants are {}", known.join(", ")),
                     );
-                    return Content::Unknown;
+                    return ComponentContent::Unknown;
                 }
             };
-            (unpacked.keep(), inner, Shown::Archive(self.shown.of(&member)))
+            (unpacked.keep(), inner, DisplayPath::Archive(self.shown.of(&member)))
         };
         let mut loader = Loader {
             root: self.root.clone(),
@@ -443,27 +459,35 @@ impl<'a> Loader<'a> {
                 "`{member}` asks for steps of {} s; nested structures take those of the outermost one",
                 number_text(*step)
             );
-            page.log.remark("ssp/settings", message, span);
+            page.log.warning("ssp/settings", message, span);
         }
-        structure.map_or(Content::Unknown, Content::Structure)
+        structure.map_or(ComponentContent::Unknown, ComponentContent::Structure)
     }
 
-    pub(crate) fn values(&mut self, page: &mut Page<'_>, file: Named<'_>) -> Option<Vec<Parameter>> {
-        self.once(page, file, Kind::Values, |shared| &mut shared.values, parameters::values)
+    pub(crate) fn values(
+        &mut self,
+        page: &mut SspDocument<'_>,
+        file: NamedFile<'_>,
+    ) -> Option<Vec<Parameter>> {
+        self.once(page, file, SspFileKind::Values, |shared| &mut shared.values, parameters::values)
     }
 
-    pub(crate) fn mapping(&mut self, page: &mut Page<'_>, file: Named<'_>) -> Option<Vec<Mapping>> {
-        self.once(page, file, Kind::Mapping, |shared| &mut shared.mappings, parameters::mapping)
+    pub(crate) fn mapping(
+        &mut self,
+        page: &mut SspDocument<'_>,
+        file: NamedFile<'_>,
+    ) -> Option<Vec<Mapping>> {
+        self.once(page, file, SspFileKind::Mapping, |shared| &mut shared.mappings, parameters::mapping)
     }
 
     /// Reads a file, or remembers what was read.
     fn once<T: Clone>(
         &mut self,
-        page: &mut Page<'_>,
-        file: Named<'_>,
-        kind: Kind,
-        known: fn(&mut Shared) -> &mut BTreeMap<PathBuf, Vec<T>>,
-        read: fn(&mut Page<'_>, Node<'_, '_>) -> Vec<T>,
+        page: &mut SspDocument<'_>,
+        file: NamedFile<'_>,
+        kind: SspFileKind,
+        known: fn(&mut FileCache) -> &mut BTreeMap<PathBuf, Vec<T>>,
+        read: fn(&mut SspDocument<'_>, Node<'_, '_>) -> Vec<T>,
     ) -> Option<Vec<T>> {
         let (mut inside, member) = self.base(page, file)?;
         let path = inside.as_ref().map_or(&self.folder, |loader| &loader.folder).join(&member);
@@ -477,12 +501,16 @@ impl<'a> Loader<'a> {
     }
 
     /// A file beside the description, or inside of a component.
-    fn base(&mut self, page: &mut Page<'_>, file: Named<'_>) -> Option<(Option<Loader<'a>>, String)> {
-        let Named { source, component, span } = file;
+    fn base(
+        &mut self,
+        page: &mut SspDocument<'_>,
+        file: NamedFile<'_>,
+    ) -> Option<(Option<Loader<'a>>, String)> {
+        let NamedFile { source, component, span } = file;
         let Some(component) = component else { return Some((None, self.find(page, source, span)?)) };
         let unit = self.find(page, component, span)?;
         let unpacked = unpack(&UNIT, &self.folder.join(&unit), span, page.log)?;
-        let shown = Shown::Archive(self.shown.of(&unit));
+        let shown = DisplayPath::Archive(self.shown.of(&unit));
         let inside = Loader::new(self.registry, &unpacked.keep(), shown);
         let member = inside.find(page, source, span)?;
         Some((Some(inside), member))
@@ -490,11 +518,13 @@ impl<'a> Loader<'a> {
 
     pub(crate) fn dictionary(
         &mut self,
-        page: &mut Page<'_>,
+        page: &mut SspDocument<'_>,
         source: &str,
         span: &Span,
     ) -> Option<Vec<Connector>> {
         let member = self.find(page, source, span)?;
-        self.open(page.log, &member, Kind::Dictionary, Some(span), |page, root, _| ssd::entries(page, root))
+        self.open(page.log, &member, SspFileKind::Dictionary, Some(span), |page, root, _| {
+            ssd::entries(page, root)
+        })
     }
 }

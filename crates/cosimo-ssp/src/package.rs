@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cosimo_core::Registry;
 use cosimo_pack::archive::{OURS, inside};
-use cosimo_system::{Document, Problem, Unwritten, Written};
+use cosimo_system::{Document, Problem, WriteError, WriteResult};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -15,20 +15,24 @@ use crate::load::DEFAULT;
 use crate::tree::Rest;
 use crate::write;
 
-pub(crate) fn write(document: &Document, path: &Path, registry: &Registry) -> Result<Written, Unwritten> {
+pub(crate) fn write(
+    document: &Document,
+    path: &Path,
+    registry: &Registry,
+) -> Result<WriteResult, WriteError> {
     let rest = document.rest.as_ref().and_then(|rest| rest.downcast_ref::<Rest>());
     let kept = rest.filter(|rest| rest.system == document.system);
     let (text, files, remarks) = match kept {
         Some(rest) => {
             let files =
-                kept_files(rest).map_err(|cause| Unwritten::Failed { file: rest.folder.clone(), cause })?;
+                kept_files(rest).map_err(|cause| WriteError::Failed { file: rest.folder.clone(), cause })?;
             let text = document.files.main().map(|file| file.text.clone());
             (text.unwrap_or_default(), files, Vec::new())
         }
         None => {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            let written = write::ssd(&document.system, &stem, registry).map_err(Unwritten::Problems)?;
-            (written.text, written.resources, written.remarks)
+            let written = write::ssd(&document.system, &stem, registry).map_err(WriteError::Problems)?;
+            (written.text, written.resources, written.warnings)
         }
     };
     let mut written = Vec::new();
@@ -38,7 +42,7 @@ pub(crate) fn write(document: &Document, path: &Path, registry: &Registry) -> Re
         archive(path, &text, &files)?;
     }
     written.push(path.to_owned());
-    Ok(Written { files: written, remarks })
+    Ok(WriteResult { files: written, warnings: remarks })
 }
 
 /// Everything but the description itself: of an archive all files, else those that the description names.
@@ -75,24 +79,24 @@ fn beside(
     text: &str,
     files: &[(PathBuf, String)],
     written: &mut Vec<PathBuf>,
-) -> Result<(), Unwritten> {
+) -> Result<(), WriteError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     for (from, name) in files {
         let to = folder.join(name);
-        let failed = |cause| Unwritten::Failed { file: to.clone(), cause };
+        let failed = |cause| WriteError::Failed { file: to.clone(), cause };
         if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(failed)?;
         }
         cosimo_system::format::copy_beside(from, &to, written)?;
     }
-    fs::write(path, text).map_err(|cause| Unwritten::Failed { file: path.to_owned(), cause })
+    fs::write(path, text).map_err(|cause| WriteError::Failed { file: path.to_owned(), cause })
 }
 
 /// Appears by one rename, so that a failure leaves what was there before.
-fn archive(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), Unwritten> {
+fn archive(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), WriteError> {
     let draft = path.with_extension(format!("draft-{}", std::process::id()));
     let written = pack(&draft, path, text, files).and_then(|()| {
-        fs::rename(&draft, path).map_err(|cause| Unwritten::Failed { file: path.to_owned(), cause })
+        fs::rename(&draft, path).map_err(|cause| WriteError::Failed { file: path.to_owned(), cause })
     });
     if written.is_err() {
         let _ = fs::remove_file(&draft);
@@ -101,8 +105,8 @@ fn archive(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), U
 }
 
 /// `path` is what people know it by.
-fn pack(draft: &Path, path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), Unwritten> {
-    let failed = |cause: io::Error| Unwritten::Failed { file: path.to_owned(), cause };
+fn pack(draft: &Path, path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), WriteError> {
+    let failed = |cause: io::Error| WriteError::Failed { file: path.to_owned(), cause };
     let zipped = |error: zip::result::ZipError| failed(io::Error::other(error));
     let mut zip = ZipWriter::new(io::BufWriter::new(File::create(draft).map_err(failed)?));
     let squeezed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
@@ -115,9 +119,9 @@ fn pack(draft: &Path, path: &Path, text: &str, files: &[(PathBuf, String)]) -> R
             let message =
                 format!("`{name}` lies outside of the folder of the description, and cannot be packed");
             let problem = Problem::error("ssp/uri", message, 0..0);
-            return Err(Unwritten::Problems(vec![problem.hint("move the file below that folder")]));
+            return Err(WriteError::Problems(vec![problem.hint("move the file below that folder")]));
         }
-        let unreadable = |cause| Unwritten::Failed { file: from.clone(), cause };
+        let unreadable = |cause| WriteError::Failed { file: from.clone(), cause };
         let packed = [".fmu", ".ssp", ".parquet"].iter().any(|ending| name.to_lowercase().ends_with(ending));
         zip.start_file(name.as_str(), if packed { stored } else { squeezed }).map_err(zipped)?;
         let mut file = File::open(from).map_err(unreadable)?;

@@ -3,8 +3,8 @@
 use cosimo_core::Value;
 use roxmltree::Node;
 
-use crate::load::{Loader, Named};
-use crate::page::{Page, truth};
+use crate::document::{SspDocument, truth};
+use crate::load::{Loader, NamedFile};
 use crate::ssd::{Definitions, transformation};
 use crate::tree::{Binding, Mapping, Parameter};
 
@@ -16,7 +16,7 @@ const INTEGERS: &[&str] =
 
 /// `component` is the source of the component that they belong to.
 pub(crate) fn bindings(
-    page: &mut Page<'_>,
+    page: &mut SspDocument<'_>,
     list: Node<'_, '_>,
     component: Option<&str>,
     loader: &mut Loader<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn bindings(
 }
 
 fn binding(
-    page: &mut Page<'_>,
+    page: &mut SspDocument<'_>,
     node: Node<'_, '_>,
     component: Option<&str>,
     loader: &mut Loader<'_>,
@@ -41,11 +41,11 @@ fn binding(
         (Some(source), inline) => {
             if let Some(inline) = inline {
                 let message = "a binding has a `source` or `<ParameterValues>`, not both; the source is read";
-                page.log.remark("ssp/value", message, &page.span(inline));
+                page.log.warning("ssp/value", message, &page.span(inline));
             }
             let component = base(page, node, component)?;
             let span = &page.span_of(node, "source");
-            loader.values(page, Named { source, component, span })?
+            loader.values(page, NamedFile { source, component, span })?
         }
         (None, Some(inline)) => match page.child(inline, "ParameterSet") {
             Some(set) => values(page, set),
@@ -68,7 +68,7 @@ fn binding(
             Some(source) => {
                 let component = base(page, node, component)?;
                 let span = &page.span_of(node, "source");
-                loader.mapping(page, Named { source, component, span })?
+                loader.mapping(page, NamedFile { source, component, span })?
             }
             None => match page.child(node, "ParameterMapping") {
                 Some(inline) => mapping(page, inline),
@@ -83,7 +83,7 @@ fn binding(
     Some(Binding { prefix: node.attribute("prefix").unwrap_or_default().to_owned(), values, mapping })
 }
 
-fn of_type(page: &mut Page<'_>, node: Node<'_, '_>, wanted: &str) -> bool {
+fn of_type(page: &mut SspDocument<'_>, node: Node<'_, '_>, wanted: &str) -> bool {
     let found = node.attribute("type").map_or(wanted, str::trim);
     if found != wanted {
         let message = format!("`type` is {found:?}, wanted {wanted:?}; Cosimo reads no other");
@@ -93,7 +93,11 @@ fn of_type(page: &mut Page<'_>, node: Node<'_, '_>, wanted: &str) -> bool {
 }
 
 /// The component that a source is relative to, if it is one.
-fn base<'c>(page: &mut Page<'_>, node: Node<'_, '_>, component: Option<&'c str>) -> Option<Option<&'c str>> {
+fn base<'c>(
+    page: &mut SspDocument<'_>,
+    node: Node<'_, '_>,
+    component: Option<&'c str>,
+) -> Option<Option<&'c str>> {
     match page.choice(node, "sourceBase", &[("SSD", false), ("component", true)]) {
         Some(true) if component.is_none() => {
             let message = "`sourceBase` is \"component\", but this binding belongs to a system";
@@ -106,7 +110,7 @@ fn base<'c>(page: &mut Page<'_>, node: Node<'_, '_>, component: Option<&'c str>)
 }
 
 /// Of an SSV file, or of one that stands inside.
-pub(crate) fn values(page: &mut Page<'_>, root: Node<'_, '_>) -> Vec<Parameter> {
+pub(crate) fn values(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Vec<Parameter> {
     let definitions = Definitions::read(page, root);
     let parts =
         page.children(root, &["Parameters", "Enumerations", "Units", "Annotations", "MetaData", "Signature"]);
@@ -120,7 +124,7 @@ pub(crate) fn values(page: &mut Page<'_>, root: Node<'_, '_>) -> Vec<Parameter> 
     nodes.into_iter().filter_map(|node| parameter(page, node, &definitions)).collect()
 }
 
-fn parameter(page: &mut Page<'_>, node: Node<'_, '_>, definitions: &Definitions) -> Option<Parameter> {
+fn parameter(page: &mut SspDocument<'_>, node: Node<'_, '_>, definitions: &Definitions) -> Option<Parameter> {
     let name = page.required(node, "name")?;
     let span = page.span_of(node, "name");
     let mut known: Vec<&str> = FLOATS.iter().chain(INTEGERS).copied().collect();
@@ -139,14 +143,14 @@ fn parameter(page: &mut Page<'_>, node: Node<'_, '_>, definitions: &Definitions)
 }
 
 /// One value, or a list of several.
-fn value(page: &mut Page<'_>, node: Node<'_, '_>, kind: &str, name: &str) -> Option<Value> {
+fn value(page: &mut SspDocument<'_>, node: Node<'_, '_>, kind: &str, name: &str) -> Option<Value> {
     // SSP 2.0 has a list of texts as elements.
     let several: Vec<String> = page
         .children(node, &["Value"])
         .iter()
         .filter_map(|value| value.attribute("value").map(str::to_owned))
         .collect();
-    let wrong = |page: &mut Page<'_>, wanted: &str| {
+    let wrong = |page: &mut SspDocument<'_>, wanted: &str| {
         let found = node.attribute("value").unwrap_or_default();
         let message = format!("the value of `{name}` is {found:?}, wanted {wanted}");
         page.log.error("ssp/value", message, &page.span_of(node, "value"));
@@ -159,7 +163,7 @@ fn value(page: &mut Page<'_>, node: Node<'_, '_>, kind: &str, name: &str) -> Opt
     }
     if kind == "Binary" {
         let message = format!("parameter `{name}` is a run of bytes; Cosimo sets numbers, flags and texts");
-        page.log.remark("ssp/binary", message, &page.span(node));
+        page.log.warning("ssp/binary", message, &page.span(node));
         return None;
     }
     let text = page.required(node, "value")?;
@@ -191,7 +195,7 @@ fn value(page: &mut Page<'_>, node: Node<'_, '_>, kind: &str, name: &str) -> Opt
 }
 
 /// Of an SSM file, or of one that stands inside.
-pub(crate) fn mapping(page: &mut Page<'_>, root: Node<'_, '_>) -> Vec<Mapping> {
+pub(crate) fn mapping(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Vec<Mapping> {
     let nodes = page.children(root, &["MappingEntry", "Annotations", "MetaData", "Signature"]);
     let entries = nodes.into_iter().filter(|node| node.tag_name().name() == "MappingEntry");
     let entry = |node: Node<'_, '_>| {

@@ -4,10 +4,10 @@
 
 use cosimo_core::Value;
 use cosimo_core::registry::{Registry, number_text};
-use cosimo_system::{Component, Origin, Problem, Span, System, sources};
+use cosimo_system::{ChoiceOrigin, Component, Problem, Span, System, sources};
 use roxmltree::Node;
 
-use crate::page::Page;
+use crate::document::SspDocument;
 
 /// Types of annotations that hold settings.
 const TOOLS: &[&str] = &["com.opensimulationplatform", "org.openmodelica"];
@@ -31,7 +31,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// All of a description. Of several systems inside each other the outermost counts.
-    pub(crate) fn read(page: &mut Page<'_>, root: Node<'_, '_>) -> Settings {
+    pub(crate) fn read(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Settings {
         let mut settings = Settings::default();
         let mut found: Vec<Node<'_, '_>> = root.descendants().filter(|node| is_setting(*node)).collect();
         let depth = |node: &Node<'_, '_>| {
@@ -44,7 +44,7 @@ impl Settings {
         settings
     }
 
-    fn add(&mut self, page: &mut Page<'_>, node: Node<'_, '_>) {
+    fn add(&mut self, page: &mut SspDocument<'_>, node: Node<'_, '_>) {
         let name = node.tag_name().name();
         if name == "SimulationInformation" {
             self.every =
@@ -52,7 +52,7 @@ impl Settings {
             let rest = unread(node, FILES);
             if !rest.is_empty() {
                 let message = format!("simulation settings are not understood: {}", rest.join(", "));
-                page.log.remark("ssp/settings", message, &page.span(node));
+                page.log.warning("ssp/settings", message, &page.span(node));
             }
             return;
         }
@@ -77,7 +77,7 @@ impl Settings {
             _ => {
                 let message =
                     format!("the simulation settings in `<{name}>` are not understood, and not used");
-                page.log.remark("ssp/settings", message, &page.span(node));
+                page.log.warning("ssp/settings", message, &page.span(node));
                 return;
             }
         };
@@ -92,7 +92,7 @@ impl Settings {
                     number_text(*outer),
                     number_text(*outer)
                 );
-                page.log.remark("ssp/settings", message, &span);
+                page.log.warning("ssp/settings", message, &span);
             }
             _ => {}
         }
@@ -100,7 +100,7 @@ impl Settings {
             self.largest_step = self.largest_step.or(step);
             let message = "OpenModelica integrates the FMUs of this system together, with variable steps; here they are \
                            coupled at fixed ones";
-            let problem = Problem::remark("ssp/settings", message, page.span(node));
+            let problem = Problem::warning("ssp/settings", message, page.span(node));
             page.log.push(problem.hint("`--monolithic '*'` integrates FMUs for model exchange together"));
         }
         if known.contains(&"relativeTolerance") {
@@ -116,16 +116,16 @@ impl Settings {
                 "of `<{name}>` not everything is understood: {steps} fixed, not used are {}",
                 rest.join(", ")
             );
-            page.log.remark("ssp/settings", message, &page.span(node));
+            page.log.warning("ssp/settings", message, &page.span(node));
         }
     }
 
     /// Puts the settings into a system that has none of its own.
     pub(crate) fn apply(&self, system: &mut System, registry: &Registry) {
         if let Some((step, span)) = &self.step {
-            system.recipe.step.size = Some(*step);
-            system.recipe.step.size_origin = Origin::File;
-            system.recipe.step.span = span.clone();
+            system.methods.step.size = Some(*step);
+            system.methods.step.size_origin = ChoiceOrigin::File;
+            system.methods.step.span = span.clone();
         }
         if self.every.is_some() {
             system.results.every = self.every;

@@ -8,28 +8,28 @@ use cosimo_core::unit::BASE_UNITS;
 use cosimo_system::Problem;
 use roxmltree::Node;
 
+use crate::document::{SspDocument, suggest};
 use crate::load::Loader;
-use crate::page::{Page, suggest};
 use crate::parameters;
 use crate::settings::Settings;
 use crate::tree::{
-    Component, Connection, Connector, Content, Dictionary, Element, End, Items, Kind, Reference, Structure,
-    System, Transformation, Type,
+    Component, ComponentContent, Connection, ConnectionEnd, Connector, ConnectorKind, ConnectorType,
+    Dictionary, Element, Items, Reference, SspSystem, Structure, Transformation,
 };
 
 /// The type of our own annotation.
 pub(crate) const OWN: &str = "org.cosimo";
 
-const KINDS: &[(&str, Kind)] = &[
-    ("input", Kind::Input),
-    ("output", Kind::Output),
-    ("parameter", Kind::Parameter),
-    ("calculatedParameter", Kind::Calculated),
-    ("inout", Kind::Either),
-    ("structuralParameter", Kind::Parameter),
-    ("constant", Kind::Calculated),
-    ("local", Kind::Output),
-    ("unspecified", Kind::Either),
+const KINDS: &[(&str, ConnectorKind)] = &[
+    ("input", ConnectorKind::Input),
+    ("output", ConnectorKind::Output),
+    ("parameter", ConnectorKind::Parameter),
+    ("calculatedParameter", ConnectorKind::Calculated),
+    ("inout", ConnectorKind::Either),
+    ("structuralParameter", ConnectorKind::Parameter),
+    ("constant", ConnectorKind::Calculated),
+    ("local", ConnectorKind::Output),
+    ("unspecified", ConnectorKind::Either),
 ];
 
 const USES: &[(&str, Option<&str>)] = &[
@@ -83,7 +83,7 @@ pub(crate) struct Definitions {
 }
 
 impl Definitions {
-    pub(crate) fn read(page: &mut Page<'_>, root: Node<'_, '_>) -> Definitions {
+    pub(crate) fn read(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Definitions {
         let mut known = Definitions::default();
         if let Some(list) = page.child(root, "Units") {
             for node in page.children(list, &["Unit"]) {
@@ -115,7 +115,7 @@ impl Definitions {
     }
 
     /// The unit that an attribute names: as the file defines it, else as Cosimo reads the name.
-    pub(crate) fn unit(&self, page: &mut Page<'_>, node: Node<'_, '_>) -> Option<Unit> {
+    pub(crate) fn unit(&self, page: &mut SspDocument<'_>, node: Node<'_, '_>) -> Option<Unit> {
         let name = node.attribute("unit").filter(|name| !name.is_empty())?;
         if let Some(defined) = self.units.get(name) {
             return defined.clone();
@@ -124,47 +124,47 @@ impl Definitions {
         let what =
             if parsed.is_some() { "it is taken for what its name says" } else { "nothing is converted" };
         let message = format!("the unit `{name}` is not among the `<Units>` of this file; {what}");
-        let problem = Problem::remark("ssp/unknown-unit", message, page.span_of(node, "unit"));
+        let problem = Problem::warning("ssp/unknown-unit", message, page.span_of(node, "unit"));
         page.log.push_hinted(problem, suggest(name, self.units.keys().map(String::as_str)));
         parsed
     }
 
     /// Type and unit of a connector or an entry of a dictionary, from the element inside it.
-    fn of_type(&self, page: &mut Page<'_>, node: Node<'_, '_>) -> (Type, Option<Unit>) {
+    fn of_type(&self, page: &mut SspDocument<'_>, node: Node<'_, '_>) -> (ConnectorType, Option<Unit>) {
         match node.tag_name().name() {
-            "Real" | "Float64" | "Float32" => (Type::Number, self.unit(page, node)),
+            "Real" | "Float64" | "Float32" => (ConnectorType::Number, self.unit(page, node)),
             "Enumeration" => {
-                let Some(name) = page.required(node, "name") else { return (Type::Number, None) };
+                let Some(name) = page.required(node, "name") else { return (ConnectorType::Number, None) };
                 if let Some(items) = self.enumerations.get(&name) {
-                    return (Type::Enumeration(items.clone()), None);
+                    return (ConnectorType::Enumeration(items.clone()), None);
                 }
                 let message =
                     format!("no enumeration is called `{name}`; its values are taken as whole numbers");
                 let known = |problem: &Problem| problem.message == message;
                 if !page.log.problems.iter().any(known) {
                     let problem =
-                        Problem::remark("ssp/unknown-enumeration", message, page.span_of(node, "name"));
+                        Problem::warning("ssp/unknown-enumeration", message, page.span_of(node, "name"));
                     let hint = suggest(&name, self.enumerations.keys().map(String::as_str));
                     page.log.push_hinted(problem, hint);
                 }
-                (Type::Number, None)
+                (ConnectorType::Number, None)
             }
-            "String" => (Type::Other("texts"), None),
-            "Binary" => (Type::Other("bytes"), None),
-            "Clock" => (Type::Other("clocks"), None),
-            _ => (Type::Number, None),
+            "String" => (ConnectorType::Other("texts"), None),
+            "Binary" => (ConnectorType::Other("bytes"), None),
+            "Clock" => (ConnectorType::Other("clocks"), None),
+            _ => (ConnectorType::Number, None),
         }
     }
 }
 
-fn unit(page: &mut Page<'_>, node: Node<'_, '_>, name: &str) -> Option<Unit> {
+fn unit(page: &mut SspDocument<'_>, node: Node<'_, '_>, name: &str) -> Option<Unit> {
     let Some(base) = page.child(node, "BaseUnit") else {
         let message = format!("the unit `{name}` has no `<BaseUnit>`");
         page.log.error("ssp/missing-element", message, &page.span(node));
         return None;
     };
     let before = page.log.problems.len();
-    let exponent = |page: &mut Page<'_>, key: &str| {
+    let exponent = |page: &mut SspDocument<'_>, key: &str| {
         let number = page.number(base, key).unwrap_or(0.0);
         if number.fract() != 0.0 || number.abs() > 100.0 {
             let message = format!("`{key}` is {number}, wanted a whole number from -100 to 100");
@@ -183,7 +183,11 @@ fn unit(page: &mut Page<'_>, node: Node<'_, '_>, name: &str) -> Option<Unit> {
 }
 
 /// Everything below the root. `loader` opens what it refers to.
-pub(crate) fn structure(page: &mut Page<'_>, root: Node<'_, '_>, loader: &mut Loader<'_>) -> Structure {
+pub(crate) fn structure(
+    page: &mut SspDocument<'_>,
+    root: Node<'_, '_>,
+    loader: &mut Loader<'_>,
+) -> Structure {
     let parts = page.children(
         root,
         &["System", "Enumerations", "Units", "DefaultExperiment", "Annotations", "MetaData", "Signature"],
@@ -216,7 +220,7 @@ pub(crate) fn structure(page: &mut Page<'_>, root: Node<'_, '_>, loader: &mut Lo
 }
 
 /// The text of our annotation.
-fn own(page: &mut Page<'_>, list: Node<'_, '_>) -> Option<(String, usize)> {
+fn own(page: &mut SspDocument<'_>, list: Node<'_, '_>) -> Option<(String, usize)> {
     let annotations = page.children(list, &["Annotation"]);
     let ours = annotations.into_iter().find(|node| node.attribute("type").map(str::trim) == Some(OWN))?;
     let content = ours.children().find(Node::is_element)?;
@@ -229,16 +233,16 @@ fn own(page: &mut Page<'_>, list: Node<'_, '_>) -> Option<(String, usize)> {
 }
 
 fn system(
-    page: &mut Page<'_>,
+    page: &mut SspDocument<'_>,
     node: Node<'_, '_>,
     definitions: &Definitions,
     loader: &mut Loader<'_>,
-) -> System {
-    let mut system = System {
+) -> SspSystem {
+    let mut system = SspSystem {
         name: page.required(node, "name").unwrap_or_default(),
         id: node.attribute("id").map(str::to_owned),
         span: page.span_of(node, "name"),
-        ..System::default()
+        ..SspSystem::default()
     };
     let parts = page.children(
         node,
@@ -290,7 +294,7 @@ fn system(
 }
 
 fn component(
-    page: &mut Page<'_>,
+    page: &mut SspDocument<'_>,
     node: Node<'_, '_>,
     definitions: &Definitions,
     loader: &mut Loader<'_>,
@@ -311,7 +315,7 @@ fn component(
             let message =
                 format!("component `{}` has no `source`, so there is nothing to run", component.name);
             page.log.error("ssp/missing-attribute", message, &page.span(node));
-            Content::Unknown
+            ComponentContent::Unknown
         }
     };
     for part in page.children(node, IN_ELEMENT) {
@@ -326,7 +330,7 @@ fn component(
     component
 }
 
-fn reference(page: &mut Page<'_>, node: Node<'_, '_>, definitions: &Definitions) -> Reference {
+fn reference(page: &mut SspDocument<'_>, node: Node<'_, '_>, definitions: &Definitions) -> Reference {
     let list =
         page.children(node, IN_ELEMENT).into_iter().find(|part| part.tag_name().name() == "Connectors");
     Reference {
@@ -338,7 +342,7 @@ fn reference(page: &mut Page<'_>, node: Node<'_, '_>, definitions: &Definitions)
     }
 }
 
-fn dictionary(page: &mut Page<'_>, node: Node<'_, '_>, loader: &mut Loader<'_>) -> Option<Dictionary> {
+fn dictionary(page: &mut SspDocument<'_>, node: Node<'_, '_>, loader: &mut Loader<'_>) -> Option<Dictionary> {
     let name = page.required(node, "name")?;
     let entries = match node.attribute("source") {
         Some(source) => loader.dictionary(page, source, &page.span_of(node, "source"))?,
@@ -355,24 +359,24 @@ fn dictionary(page: &mut Page<'_>, node: Node<'_, '_>, loader: &mut Loader<'_>) 
 }
 
 /// Of an SSB file, or of one that stands inside.
-pub(crate) fn entries(page: &mut Page<'_>, root: Node<'_, '_>) -> Vec<Connector> {
+pub(crate) fn entries(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Vec<Connector> {
     let definitions = Definitions::read(page, root);
     let parts = ["DictionaryEntry", "Enumerations", "Units", "Annotations", "MetaData", "Signature"];
     let nodes = page.children(root, &parts);
     let nodes = nodes.into_iter().filter(|node| node.tag_name().name() == "DictionaryEntry");
-    nodes.filter_map(|node| connector(page, node, &definitions, Some(Kind::Either))).collect()
+    nodes.filter_map(|node| connector(page, node, &definitions, Some(ConnectorKind::Either))).collect()
 }
 
-fn connectors(page: &mut Page<'_>, list: Node<'_, '_>, definitions: &Definitions) -> Vec<Connector> {
+fn connectors(page: &mut SspDocument<'_>, list: Node<'_, '_>, definitions: &Definitions) -> Vec<Connector> {
     let nodes = page.children(list, &["Connector"]);
     nodes.into_iter().filter_map(|node| connector(page, node, definitions, None)).collect()
 }
 
 fn connector(
-    page: &mut Page<'_>,
+    page: &mut SspDocument<'_>,
     node: Node<'_, '_>,
     definitions: &Definitions,
-    kind: Option<Kind>,
+    kind: Option<ConnectorKind>,
 ) -> Option<Connector> {
     let name = page.required(node, "name")?;
     let kind = match kind {
@@ -380,13 +384,13 @@ fn connector(
         None => {
             page.required(node, "kind")?;
             // What is wrong with it has been said; whatever it is connected to fits.
-            page.choice(node, "kind", KINDS).unwrap_or(Kind::Either)
+            page.choice(node, "kind", KINDS).unwrap_or(ConnectorKind::Either)
         }
     };
     let mut connector = Connector {
         name,
         kind,
-        of: Type::Unsaid,
+        of: ConnectorType::Unsaid,
         unit: None,
         sizes: Some(Vec::new()),
         span: page.span_of(node, "name"),
@@ -405,16 +409,20 @@ fn connector(
                 };
             }
             // After a type, SSP 2.0 names the clock of a connector by the same word.
-            "Clock" if connector.of != Type::Unsaid => {}
+            "Clock" if connector.of != ConnectorType::Unsaid => {}
             _ => (connector.of, connector.unit) = definitions.of_type(page, part),
         }
     }
     Some(connector)
 }
 
-fn connection(page: &mut Page<'_>, node: Node<'_, '_>) -> Option<Connection> {
-    let end = |page: &mut Page<'_>, element: &str, connector: &str, indices: &str| -> Option<End> {
-        Some(End {
+fn connection(page: &mut SspDocument<'_>, node: Node<'_, '_>) -> Option<Connection> {
+    let end = |page: &mut SspDocument<'_>,
+               element: &str,
+               connector: &str,
+               indices: &str|
+     -> Option<ConnectionEnd> {
+        Some(ConnectionEnd {
             // Some tools write an empty name for the enclosing system instead of none.
             element: node.attribute(element).filter(|name| !name.is_empty()).map(str::to_owned),
             connector: page.required(node, connector)?,
@@ -434,7 +442,7 @@ fn connection(page: &mut Page<'_>, node: Node<'_, '_>) -> Option<Connection> {
 }
 
 /// The one transformation inside a connection or a mapping entry.
-pub(crate) fn transformation(page: &mut Page<'_>, node: Node<'_, '_>) -> Transformation {
+pub(crate) fn transformation(page: &mut SspDocument<'_>, node: Node<'_, '_>) -> Transformation {
     let mut found = Transformation::None;
     for part in page.children(node, TRANSFORMATIONS) {
         let name = part.tag_name().name();
@@ -466,9 +474,9 @@ pub(crate) fn transformation(page: &mut Page<'_>, node: Node<'_, '_>) -> Transfo
 }
 
 fn map<T>(
-    page: &mut Page<'_>,
+    page: &mut SspDocument<'_>,
     node: Node<'_, '_>,
-    read: impl Fn(&mut Page<'_>, Node<'_, '_>, &str) -> Option<T>,
+    read: impl Fn(&mut SspDocument<'_>, Node<'_, '_>, &str) -> Option<T>,
 ) -> Vec<(T, T)> {
     let mut map = Vec::new();
     for entry in page.children(node, &["MapEntry"]) {

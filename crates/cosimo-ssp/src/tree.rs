@@ -13,9 +13,9 @@ use crate::settings::Settings;
 /// A SystemStructureDescription.
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
-    pub(crate) system: Rc<System>,
+    pub(crate) system: Rc<SspSystem>,
     /// Systems that components of the same file may refer to.
-    pub(crate) by_id: BTreeMap<String, Rc<System>>,
+    pub(crate) by_id: BTreeMap<String, Rc<SspSystem>>,
     pub(crate) start: Option<f64>,
     pub(crate) stop: Option<f64>,
     /// Of `<DefaultExperiment>`, or of the whole.
@@ -27,7 +27,7 @@ pub(crate) struct Structure {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct System {
+pub(crate) struct SspSystem {
     pub(crate) name: String,
     pub(crate) id: Option<String>,
     pub(crate) span: Span,
@@ -41,7 +41,7 @@ pub(crate) struct System {
 #[derive(Debug)]
 pub(crate) enum Element {
     Component(Component),
-    System(Rc<System>),
+    System(Rc<SspSystem>),
     Reference(Reference),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Component {
     pub(crate) span: Span,
     pub(crate) connectors: Vec<Connector>,
     pub(crate) bindings: Vec<Binding>,
-    pub(crate) content: Content,
+    pub(crate) content: ComponentContent,
     pub(crate) source_span: Span,
     /// What `cosimo.use` should be.
     pub(crate) usage: Option<&'static str>,
@@ -59,7 +59,7 @@ pub(crate) struct Component {
 
 /// What is inside a component.
 #[derive(Debug, Default)]
-pub(crate) enum Content {
+pub(crate) enum ComponentContent {
     /// Something is wrong with it, and that has been said.
     #[default]
     Unknown,
@@ -89,8 +89,8 @@ pub(crate) struct Dictionary {
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
-    pub(crate) of: Type,
+    pub(crate) kind: ConnectorKind,
+    pub(crate) of: ConnectorType,
     pub(crate) unit: Option<Unit>,
     /// Empty for one value; `None` for an array of a size that the file does not say.
     pub(crate) sizes: Option<Vec<u64>>,
@@ -98,7 +98,7 @@ pub(crate) struct Connector {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ConnectorKind {
     Input,
     Output,
     Parameter,
@@ -107,7 +107,7 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Type {
+pub(crate) enum ConnectorType {
     Unsaid,
     Number,
     Enumeration(Rc<Items>),
@@ -120,15 +120,15 @@ pub(crate) type Items = BTreeMap<String, f64>;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) start: End,
-    pub(crate) end: End,
+    pub(crate) start: ConnectionEnd,
+    pub(crate) end: ConnectionEnd,
     pub(crate) transformation: Transformation,
     pub(crate) suppress: bool,
     pub(crate) span: Span,
 }
 
 #[derive(Debug)]
-pub(crate) struct End {
+pub(crate) struct ConnectionEnd {
     /// `None` is the system itself.
     pub(crate) element: Option<String>,
     pub(crate) connector: String,

@@ -10,7 +10,7 @@ use cosimo_core::unit::BASE_UNITS;
 use cosimo_core::{Interface, Registry, Unit, Value};
 use cosimo_pack::XmlWriter;
 use cosimo_system::{
-    Common, Component, Names, Opposite, Problem, Span, Summand, System, WireDecl, sources,
+    Common, Component, ConnectionDecl, Names, Opposite, Problem, Span, Summand, System, sources,
     write::to_supplement,
 };
 
@@ -20,15 +20,15 @@ use crate::ssd::OWN;
 
 /// A description, the files it wants beside it, and what should be known about it.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenDescription {
     pub(crate) text: String,
     /// Where each file is, and where the description expects it.
     pub(crate) resources: Vec<(PathBuf, String)>,
-    pub(crate) remarks: Vec<Problem>,
+    pub(crate) warnings: Vec<Problem>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ConnectorUse {
     Input,
     Output,
     Parameter,
@@ -36,13 +36,13 @@ enum Kind {
 
 /// What is written of one component.
 #[derive(Debug, Default)]
-struct Element {
-    connectors: BTreeMap<String, (Option<Kind>, Option<String>)>,
+struct WrittenElement {
+    connectors: BTreeMap<String, (Option<ConnectorUse>, Option<String>)>,
     values: Vec<(String, Value)>,
     implementation: Option<&'static str>,
 }
 
-struct Connection {
+struct WrittenConnection {
     from: (usize, String),
     to: (usize, String),
     gain: f64,
@@ -51,7 +51,11 @@ struct Connection {
     convert: bool,
 }
 
-pub(crate) fn ssd(system: &System, name: &str, registry: &Registry) -> Result<Written, Vec<Problem>> {
+pub(crate) fn ssd(
+    system: &System,
+    name: &str,
+    registry: &Registry,
+) -> Result<WrittenDescription, Vec<Problem>> {
     let mut writer = Writer::new(system, registry)?;
     writer.links();
     writer.values();
@@ -61,15 +65,15 @@ pub(crate) fn ssd(system: &System, name: &str, registry: &Registry) -> Result<Wr
         *path = history.into();
     }
     let text = writer.page(name);
-    Ok(Written { text, resources, remarks: writer.remarks })
+    Ok(WrittenDescription { text, resources, warnings: writer.remarks })
 }
 
 struct Writer<'a> {
     system: &'a System,
     names: Names<'a>,
     interfaces: Vec<Interface>,
-    elements: Vec<Element>,
-    connections: Vec<Connection>,
+    elements: Vec<WrittenElement>,
+    connections: Vec<WrittenConnection>,
     /// By what the file calls them.
     units: BTreeMap<String, Unit>,
     sources: Vec<String>,
@@ -109,13 +113,13 @@ impl<'a> Writer<'a> {
             system,
             names: Names::new(system.components.iter().map(|component| component.name.as_str())),
             interfaces,
-            elements: system.components.iter().map(|_| Element::default()).collect(),
+            elements: system.components.iter().map(|_| WrittenElement::default()).collect(),
             connections: Vec::new(),
             units: BTreeMap::new(),
             sources: Vec::new(),
             rest: System {
                 components: system.components.iter().map(bare).collect(),
-                wires: Vec::new(),
+                connections: Vec::new(),
                 ..system.clone()
             },
             remarks: Vec::new(),
@@ -137,7 +141,7 @@ impl<'a> Writer<'a> {
 
     /// Whether the component has, or can still get, a connector of this name and kind. A native model may have an
     /// input and an output of one name; a component of the standard cannot.
-    fn connector(&mut self, component: usize, name: &str, kind: Kind) -> bool {
+    fn connector(&mut self, component: usize, name: &str, kind: ConnectorUse) -> bool {
         if !is_text(name) {
             return false;
         }
@@ -145,12 +149,12 @@ impl<'a> Writer<'a> {
         *connector.0.get_or_insert(kind) == kind
     }
 
-    fn connect(&mut self, connection: Connection) -> bool {
+    fn connect(&mut self, connection: WrittenConnection) -> bool {
         let (from, to) = (connection.from.clone(), connection.to.clone());
         let good = self.gives(&from)
             && self.takes(&to)
-            && self.connector(from.0, &from.1, Kind::Output)
-            && self.connector(to.0, &to.1, Kind::Input);
+            && self.connector(from.0, &from.1, ConnectorUse::Output)
+            && self.connector(to.0, &to.1, ConnectorUse::Input);
         if good {
             self.connections.push(connection);
         }
@@ -158,9 +162,9 @@ impl<'a> Writer<'a> {
     }
 
     fn links(&mut self) {
-        for wire in &self.system.wires {
+        for wire in &self.system.connections {
             if !self.wire(wire) {
-                self.rest.wires.push(wire.clone());
+                self.rest.connections.push(wire.clone());
                 self.annotated(&format!("what drives `{}`", wire.to.0), &wire.to.1);
             }
         }
@@ -197,16 +201,16 @@ impl<'a> Writer<'a> {
     fn annotated(&mut self, what: &str, span: &Span) {
         let message =
             format!("{what} cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone");
-        self.remarks.push(Problem::remark("ssp/annotated", message, span.clone()));
+        self.remarks.push(Problem::warning("ssp/annotated", message, span.clone()));
     }
 
-    fn wire(&mut self, wire: &WireDecl) -> bool {
+    fn wire(&mut self, wire: &ConnectionDecl) -> bool {
         let [Summand { port, gain, map }] = &wire.from[..] else { return false };
         let (Some(from), Some(to)) = (self.port(&port.0), self.port(&wire.to.0)) else { return false };
         let whole = |number: f64| number.fract() == 0.0 && number.abs() < f64::from(i32::MAX);
         let said = map.is_empty()
             || (*gain, wire.offset) == (1.0, 0.0) && map.iter().all(|(from, to)| whole(*from) && whole(*to));
-        let connection = Connection {
+        let connection = WrittenConnection {
             from,
             to,
             gain: *gain,
@@ -221,7 +225,7 @@ impl<'a> Writer<'a> {
     fn both_ways(&mut self, one: &str, other: &str, gain: f64) {
         let (Some(one), Some(other)) = (self.port(one), self.port(other)) else { return };
         let (from, to) = if self.gives(&one) && self.takes(&other) { (one, other) } else { (other, one) };
-        self.connect(Connection { from, to, gain, offset: 0.0, map: Vec::new(), convert: true });
+        self.connect(WrittenConnection { from, to, gain, offset: 0.0, map: Vec::new(), convert: true });
     }
 
     /// Parameters, and starts of inputs that nobody drives.
@@ -247,7 +251,7 @@ impl<'a> Writer<'a> {
                     Value::Text(text) => is_text(text),
                     Value::List(_) | Value::Table(_) => false,
                 };
-                if said && !name.starts_with("cosimo.") && self.connector(at, name, Kind::Parameter) {
+                if said && !name.starts_with("cosimo.") && self.connector(at, name, ConnectorUse::Parameter) {
                     self.elements[at].values.push((name.clone(), value.clone()));
                 } else {
                     self.rest.components[at].parameters.push((name.clone(), value.clone(), span.clone()));
@@ -255,7 +259,7 @@ impl<'a> Writer<'a> {
             }
             for (port, value, span) in &component.starts {
                 let free = !driven.contains(&(at, port.clone())) && self.takes(&(at, port.clone()));
-                if free && self.connector(at, port, Kind::Input) {
+                if free && self.connector(at, port, ConnectorUse::Input) {
                     self.elements[at].values.push((port.clone(), Value::Number(*value)));
                 } else {
                     self.rest.components[at].starts.push((port.clone(), *value, span.clone()));
@@ -265,7 +269,7 @@ impl<'a> Writer<'a> {
     }
 
     fn driven(&self) -> BTreeSet<(usize, String)> {
-        let wires = self.system.wires.iter().map(|wire| &wire.to.0);
+        let wires = self.system.connections.iter().map(|wire| &wire.to.0);
         let bonds = self.system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b]);
         let sides =
             self.system.junctions.iter().flat_map(|junction| junction.sides.iter().map(|side| &side.port));
@@ -277,7 +281,7 @@ impl<'a> Writer<'a> {
         for (at, component) in self.system.components.iter().enumerate() {
             for (port, unit, span) in &component.units {
                 let here = (at, port.clone());
-                let kind = if self.gives(&here) { Kind::Output } else { Kind::Input };
+                let kind = if self.gives(&here) { ConnectorUse::Output } else { ConnectorUse::Input };
                 let known = self.units.get(&unit.text);
                 let said =
                     is_text(&unit.text) && !unit.text.is_empty() && known.is_none_or(|known| known == unit);
@@ -392,7 +396,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn connection(&self, xml: &mut XmlWriter, connection: &Connection) {
+    fn connection(&self, xml: &mut XmlWriter, connection: &WrittenConnection) {
         let name = |end: &(usize, String)| &self.system.components[end.0].name;
         let same = connection.map.is_empty() && (connection.gain, connection.offset) == (1.0, 0.0);
         let mut tag = if same { xml.leaf("ssd:Connection") } else { xml.open("ssd:Connection") };
@@ -420,12 +424,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn write_connectors(xml: &mut XmlWriter, element: &Element) {
+fn write_connectors(xml: &mut XmlWriter, element: &WrittenElement) {
     xml.open("ssd:Connectors");
     for (name, (kind, unit)) in &element.connectors {
         let kind = match kind {
-            Some(Kind::Output) => "output",
-            Some(Kind::Parameter) => "parameter",
+            Some(ConnectorUse::Output) => "output",
+            Some(ConnectorUse::Parameter) => "parameter",
             _ => "input",
         };
         let mut tag = if unit.is_some() { xml.open("ssd:Connector") } else { xml.leaf("ssd:Connector") };

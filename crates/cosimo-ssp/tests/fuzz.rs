@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use cosimo::core::Registry;
 use cosimo::ssp::SSP;
-use cosimo::system::Asked;
+use cosimo::system::ReadOptions;
 use fuzz::{Random, change_bytes, change_text};
 use zip::write::SimpleFileOptions;
 
@@ -74,7 +74,7 @@ fn run(input: &Input, folder: &Path, registry: &Registry) {
             folder.join("a.ssp")
         }
     };
-    if let Ok(document) = (SSP.read)(&path, &Asked::default(), registry) {
+    if let Ok(document) = (SSP.read)(&path, &ReadOptions::default(), registry) {
         for problem in &document.problems {
             if problem.span != (0..0) {
                 let (file, span) = document.files.find(&problem.span).unwrap();
@@ -100,7 +100,7 @@ fn no_input_panics_hangs_or_takes_memory_without_end() {
     // What is not changed is right, or the hunt would only see its first line.
     let usual = Input::Texts(MEMBERS.map(|(_, text)| text.to_owned()));
     run(&usual, &folder, &registry);
-    let document = (SSP.read)(&folder.join(MEMBERS[0].0), &Asked::default(), &registry).unwrap();
+    let document = (SSP.read)(&folder.join(MEMBERS[0].0), &ReadOptions::default(), &registry).unwrap();
     assert_eq!(document.problems, []);
     fuzz::hunt(input, move |input| run(input, &folder, &registry));
 }

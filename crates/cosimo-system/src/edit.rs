@@ -9,7 +9,7 @@ use crate::write;
 pub type Replacement<'a> = (&'a BondDecl, [usize; 2]);
 
 /// Puts bonds in the place of wires. The text must be one that was read without problems.
-pub fn replace_wires(text: &str, replacements: &[Replacement<'_>]) -> Result<String, String> {
+pub fn replace_connections(text: &str, replacements: &[Replacement<'_>]) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
     let key = if document.contains_key("wire") { "wire" } else { "connection" }; // the first is its former name
     let Some(Item::ArrayOfTables(wires)) = document.get_mut(key) else {

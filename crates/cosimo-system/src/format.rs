@@ -9,15 +9,15 @@ use crate::files::Files;
 use crate::problem::{Problem, Severity};
 use crate::system::System;
 
-pub type Write = fn(&Document, &Path, &Registry) -> Result<Written, Unwritten>;
+pub type Write = fn(&Document, &Path, &Registry) -> Result<WriteResult, WriteError>;
 
 /// What became of a document.
 #[derive(Debug)]
-pub struct Written {
+pub struct WriteResult {
     /// All files that were written, the system itself last.
     pub files: Vec<PathBuf>,
     /// What the format could not say.
-    pub remarks: Vec<Problem>,
+    pub warnings: Vec<Problem>,
 }
 
 #[derive(Debug)]
@@ -26,13 +26,13 @@ pub struct SystemFormat {
     pub summary: &'static str,
     /// Without the dot, the usual one first.
     pub endings: &'static [&'static str],
-    pub read: fn(&Path, &Asked, &Registry) -> Result<Document, Unreadable>,
+    pub read: fn(&Path, &ReadOptions, &Registry) -> Result<Document, ReadError>,
     pub write: Option<Write>,
 }
 
 /// What to read of a file that holds several systems.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Asked {
+pub struct ReadOptions {
     pub variant: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Document {
 
 /// A file that could not even be read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unreadable {
+pub struct ReadError {
     pub message: String,
     pub hint: Option<String>,
     /// The file was there, and is not what it should be.
@@ -64,7 +64,7 @@ pub struct Unreadable {
 
 /// Why nothing was written.
 #[derive(Debug)]
-pub enum Unwritten {
+pub enum WriteError {
     /// The system cannot be said in this format.
     Problems(Vec<Problem>),
     Failed {
@@ -74,16 +74,16 @@ pub enum Unwritten {
 }
 
 /// Puts a copy of a file that a system needs at its place, unless it is there. Another one is never overwritten.
-pub fn copy_beside(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<(), Unwritten> {
+pub fn copy_beside(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<(), WriteError> {
     if from.canonicalize().ok().zip(to.canonicalize().ok()).is_some_and(|(from, to)| from == to) {
         return Ok(());
     }
-    let failed = |cause| Unwritten::Failed { file: from.to_owned(), cause };
+    let failed = |cause| WriteError::Failed { file: from.to_owned(), cause };
     let content = std::fs::read(from).map_err(failed)?;
     if std::fs::read(to).is_ok_and(|there| there == content) {
         return Ok(());
     }
-    let unwritten = |cause| Unwritten::Failed { file: to.to_owned(), cause };
+    let unwritten = |cause| WriteError::Failed { file: to.to_owned(), cause };
     let mut file = std::fs::File::create_new(to).map_err(unwritten)?;
     std::io::Write::write_all(&mut file, &content).map_err(unwritten)?;
     written.push(to.to_owned());

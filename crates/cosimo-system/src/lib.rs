@@ -5,10 +5,10 @@ pub mod expression;
 pub mod files;
 pub mod format;
 mod keys;
+pub mod method_config;
 pub mod names;
 pub mod overrides;
 pub mod problem;
-pub mod recipe;
 mod regular;
 pub mod scenario;
 pub mod schema;
@@ -18,15 +18,15 @@ pub mod toml;
 pub mod write;
 
 pub use files::{File, Files};
-pub use format::{Asked, Document, SystemFormat, Unreadable, Unwritten, Written};
-pub use names::{Lost, Names};
+pub use format::{Document, ReadError, ReadOptions, SystemFormat, WriteError, WriteResult};
+pub use method_config::{Choice, ChoiceOrigin, Exchange, MethodConfig, PerInput, Reject, StepConfig, values};
+pub use names::{Names, PathProblem};
 pub use overrides::Overrides;
-pub use problem::{About, Problem, Severity, Span, in_one_line};
-pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step, values};
+pub use problem::{Problem, Severity, Span, Subject, in_one_line};
 pub use regular::regular;
-pub use scenario::{Action, Deed, Scenario, Trigger};
+pub use scenario::{Action, Effect, Scenario, Trigger};
 pub use system::{
-    BondDecl, Boundary, Common, Component, Direction, EndRule, Experiment, Impedances, IslandDecl,
-    JunctionDecl, JunctionSide, LineDecl, Opposite, PowerPort, RecordPoint, ReferenceDecl, Results,
-    StrongDecl, Summand, System, WireDecl,
+    BondDecl, Boundary, Common, Component, ConnectionDecl, EndRule, Experiment, Impedances, IslandDecl,
+    JunctionDecl, JunctionSide, LineDecl, MonolithicDecl, Opposite, PowerDirection, PowerPort, RecordPoint,
+    ReferenceDecl, Results, Summand, System,
 };

@@ -12,7 +12,7 @@ pub struct Names<'a>(BTreeMap<&'a str, usize>);
 
 /// A path that leads to no component.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lost<'p> {
+pub enum PathProblem<'p> {
     /// It is not even spelled like one.
     NoPath,
     /// What was probably meant to be the component.
@@ -34,7 +34,7 @@ impl<'a> Names<'a> {
     }
 
     /// The component that a path begins with, and what follows its dot.
-    pub fn split<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), Lost<'p>> {
+    pub fn split<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), PathProblem<'p>> {
         let parts = || {
             let dots = path.rmatch_indices('.').map(|(at, _)| (&path[..at], &path[at + 1..]));
             dots.filter(|(component, port)| !component.is_empty() && !port.is_empty())
@@ -43,9 +43,9 @@ impl<'a> Names<'a> {
         // Meant is what stands before the first dot, which is the last of these; unless that is a nested system.
         known.ok_or_else(|| match (parts().next_back(), parts().next()) {
             (Some((first, _)), Some((whole, _))) => {
-                Lost::Unknown(if self.has_system(first) { whole } else { first })
+                PathProblem::Unknown(if self.has_system(first) { whole } else { first })
             }
-            _ => Lost::NoPath,
+            _ => PathProblem::NoPath,
         })
     }
 
@@ -93,12 +93,12 @@ mod tests {
     #[test]
     fn lost_paths_name_what_was_probably_meant() {
         let names = Names::new(["a", "a.b"]);
-        assert_eq!(names.split("b.c.x"), Err(Lost::Unknown("b")));
-        assert_eq!(Names::new(["a.b"]).split("a.c.x"), Err(Lost::Unknown("a.c")));
-        assert_eq!(names.split("a"), Err(Lost::NoPath));
-        assert_eq!(names.split("a."), Err(Lost::NoPath));
-        assert_eq!(names.split(".a"), Err(Lost::NoPath));
-        assert_eq!(names.split(""), Err(Lost::NoPath));
+        assert_eq!(names.split("b.c.x"), Err(PathProblem::Unknown("b")));
+        assert_eq!(Names::new(["a.b"]).split("a.c.x"), Err(PathProblem::Unknown("a.c")));
+        assert_eq!(names.split("a"), Err(PathProblem::NoPath));
+        assert_eq!(names.split("a."), Err(PathProblem::NoPath));
+        assert_eq!(names.split(".a"), Err(PathProblem::NoPath));
+        assert_eq!(names.split(""), Err(PathProblem::NoPath));
     }
 
     #[test]

@@ -13,10 +13,10 @@ use crate::keys::choice::{estimates_with_tolerance, has_tolerance, listed};
 use crate::keys::parts::{is_name, is_pattern};
 use crate::keys::walk::Context;
 use crate::keys::{BOND, METHOD, STEP, former};
-use crate::names::{Lost, Names};
+use crate::method_config::{Choice, ChoiceOrigin};
+use crate::names::{Names, PathProblem};
 use crate::problem::{Problem, Span};
-use crate::recipe::{Choice, Origin};
-use crate::system::{BondDecl, Component, EndRule, PowerPort, StrongDecl, System, WireDecl};
+use crate::system::{BondDecl, Component, ConnectionDecl, EndRule, MonolithicDecl, PowerPort, System};
 use crate::toml::section::value as value_of;
 use crate::{sources, write};
 
@@ -35,7 +35,7 @@ pub struct Overrides {
     /// `name=effort:flow~effort:flow`, then options of a bond as `,key=value`.
     pub bonds: Vec<String>,
     /// Components that are integrated together, as `a,b`, or `*` for all.
-    pub strong: Vec<String>,
+    pub monolithic: Vec<String>,
     /// A table whose columns drive inputs.
     pub input: Option<String>,
     /// The integrator of FMUs for model exchange, where they have one.
@@ -52,7 +52,7 @@ pub struct Overrides {
 }
 
 /// Done, or why not.
-type Done = Result<(), Vec<Problem>>;
+type OverrideResult = Result<(), Vec<Problem>>;
 
 impl From<Problem> for Vec<Problem> {
     fn from(problem: Problem) -> Vec<Problem> {
@@ -62,13 +62,13 @@ impl From<Problem> for Vec<Problem> {
 
 /// Changes the system; a wrong override changes nothing and is a problem that names its flag.
 pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) -> Vec<Problem> {
-    let mut all: Vec<Done> = Vec::new();
+    let mut all: Vec<OverrideResult> = Vec::new();
     all.extend(overrides.stop.map(|stop| set_stop(system, stop)));
     system.experiment.end = overrides.end.unwrap_or(system.experiment.end);
     all.extend(overrides.connects.iter().map(|text| connect(system, text)));
     all.extend(overrides.bonds.iter().map(|text| bond(system, text, registry)));
-    all.extend(overrides.strong.iter().map(|text| strong(system, text)));
-    all.extend(overrides.input.iter().map(|file| Err(sources::drive(system, file, registry))));
+    all.extend(overrides.monolithic.iter().map(|text| strong(system, text)));
+    all.extend(overrides.input.iter().map(|file| Err(sources::add_input_table(system, file, registry))));
     // Before the tolerance, which goes to the estimate that is chosen in the end.
     all.extend(overrides.methods.iter().map(|text| set_method(system, text, registry)));
     all.extend(overrides.step.map(|size| set_step(system, size)));
@@ -99,7 +99,7 @@ fn must(flag: &str, found: f64, wanted: &str) -> Problem {
 
 fn positive(flag: &str, number: f64) -> Result<f64, Problem> {
     let wanted = Range::Positive;
-    wanted.holds(number).then_some(number).ok_or_else(|| must(flag, number, wanted.words()))
+    wanted.holds(number).then_some(number).ok_or_else(|| must(flag, number, wanted.text()))
 }
 
 /// What stands before and behind the first `=`.
@@ -115,7 +115,7 @@ fn unknown_component(code: &'static str, flag: &str, name: &str, known: &Names<'
     wrong(code, flag, &format!("no component is called `{name}`")).hint(known.suggest(name))
 }
 
-fn strong(system: &mut System, text: &str) -> Done {
+fn strong(system: &mut System, text: &str) -> OverrideResult {
     let flag = format!("--monolithic {text}");
     let all = names(system);
     let known = Names::new(all.iter().map(String::as_str));
@@ -129,16 +129,16 @@ fn strong(system: &mut System, text: &str) -> Done {
     if !lost.is_empty() {
         return Err(lost);
     }
-    let name = match system.strong.len() {
+    let name = match system.monolithic.len() {
         0 => "monolithic".to_owned(),
         more => format!("monolithic{}", more + 1),
     };
     let components = members.into_iter().map(|name| (name.to_owned(), 0..0)).collect();
-    system.strong.push(StrongDecl { name, components, ..StrongDecl::default() });
+    system.monolithic.push(MonolithicDecl { name, components, ..MonolithicDecl::default() });
     Ok(())
 }
 
-fn own_step(system: &mut System, text: &str) -> Done {
+fn own_step(system: &mut System, text: &str) -> OverrideResult {
     let flag = format!("--own-step {text}");
     let (name, value) = halves(text).ok_or_else(|| {
         wrong("override/syntax", &flag, "must be `component=seconds`").hint("as in `wheel=5e-3`")
@@ -148,14 +148,14 @@ fn own_step(system: &mut System, text: &str) -> Done {
     let lost = || unknown_component("override/unknown-component", &flag, name, &known);
     let place = known.get(name).ok_or_else(lost)?;
     let every = value.parse::<f64>().ok().filter(|every| Range::Positive.holds(*every)).ok_or_else(|| {
-        let message = format!("must be {}, found {value}", Range::Positive.words());
+        let message = format!("must be {}, found {value}", Range::Positive.text());
         wrong("override/value", &flag, &message)
     })?;
     system.components[place].step = Some((every, 0..0));
     Ok(())
 }
 
-fn connect(system: &mut System, text: &str) -> Done {
+fn connect(system: &mut System, text: &str) -> OverrideResult {
     let flag = format!("--connect {text}");
     let (from, to) = halves(text).ok_or_else(|| {
         wrong("override/syntax", &flag, "must be `component.output=component.input`")
@@ -163,13 +163,13 @@ fn connect(system: &mut System, text: &str) -> Done {
     })?;
     known_port(system, from, &flag)?;
     known_port(system, to, &flag)?;
-    system.wires.push(WireDecl::plain((from.into(), 0..0), (to.into(), 0..0)));
+    system.connections.push(ConnectionDecl::plain((from.into(), 0..0), (to.into(), 0..0)));
     Ok(())
 }
 
-fn bond(system: &mut System, text: &str, registry: &Registry) -> Done {
+fn bond(system: &mut System, text: &str, registry: &Registry) -> OverrideResult {
     let flag = format!("--bond {text}");
-    let context = Context { registry, components: Names::default(), origin: Origin::CommandLine };
+    let context = Context { registry, components: Names::default(), origin: ChoiceOrigin::CommandLine };
     // Names of ports may have commas in them, as `q[1,2]`, so options are recognised by their keys.
     let (mut rest, mut bond, mut problems) = (text, BondDecl::default(), Vec::new());
     while let Some((before, key, spelled)) = trailing_option(rest) {
@@ -228,15 +228,17 @@ fn in_words(wanted: &str) -> String {
 fn known_port(system: &System, path: &str, flag: &str) -> Result<(), Problem> {
     let names = Names::new(system.components.iter().map(|known| known.name.as_str()));
     names.split(path).map(drop).map_err(|lost| match lost {
-        Lost::Unknown(name) => unknown_component("override/unknown-component", flag, name, &names),
-        Lost::NoPath => wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`")),
+        PathProblem::Unknown(name) => unknown_component("override/unknown-component", flag, name, &names),
+        PathProblem::NoPath => {
+            wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`"))
+        }
     })
 }
 
-fn set_stop(system: &mut System, stop: f64) -> Done {
+fn set_stop(system: &mut System, stop: f64) -> OverrideResult {
     let start = system.experiment.start;
     if !stop.is_finite() {
-        return Err(must("--stop", stop, Range::Finite.words()).into());
+        return Err(must("--stop", stop, Range::Finite.text()).into());
     }
     if stop <= start {
         return Err(must("--stop", stop, &format!("later than the start, {start} s")).into());
@@ -245,15 +247,15 @@ fn set_stop(system: &mut System, stop: f64) -> Done {
     Ok(())
 }
 
-fn set_step(system: &mut System, size: f64) -> Done {
+fn set_step(system: &mut System, size: f64) -> OverrideResult {
     let size = positive("--step", size)?;
-    for recipe in system.recipes_mut() {
-        (recipe.step.size, recipe.step.size_origin) = (Some(size), Origin::CommandLine);
+    for recipe in system.method_configs_mut() {
+        (recipe.step.size, recipe.step.size_origin) = (Some(size), ChoiceOrigin::CommandLine);
     }
     Ok(())
 }
 
-fn set_method(system: &mut System, text: &str, registry: &Registry) -> Done {
+fn set_method(system: &mut System, text: &str, registry: &Registry) -> OverrideResult {
     let flag = format!("--method {text}");
     let axes = [METHOD.alone(), STEP.alone()].concat();
     let (axis, spelled) = halves(text).ok_or_else(|| {
@@ -267,11 +269,11 @@ fn set_method(system: &mut System, text: &str, registry: &Registry) -> Done {
     let value = parse(spelled).map_err(|message| wrong("override/syntax", &flag, &message))?;
     let all = names(system);
     let components = Names::new(all.iter().map(String::as_str));
-    let context = Context { registry, components, origin: Origin::CommandLine };
+    let context = Context { registry, components, origin: ChoiceOrigin::CommandLine };
     let shape = if METHOD.alone().contains(&axis) { METHOD } else { STEP };
-    let found = shape.set(axis, value.clone(), &mut system.recipe.clone(), &context);
+    let found = shape.set(axis, value.clone(), &mut system.methods.clone(), &context);
     if found.is_empty() {
-        for recipe in system.recipes_mut() {
+        for recipe in system.method_configs_mut() {
             shape.set(axis, value.clone(), recipe, &context);
         }
     }
@@ -283,11 +285,12 @@ fn set_method(system: &mut System, text: &str, registry: &Registry) -> Done {
     Err(found.into_iter().map(named).collect())
 }
 
-fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Done {
+fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> OverrideResult {
     let flag = format!("--tolerance {tolerance}");
     let tolerance = positive("--tolerance", tolerance)?;
-    let usual = system.recipe.estimate.name.clone();
-    let mut estimates: Vec<&mut Choice> = system.recipes_mut().map(|recipe| &mut recipe.estimate).collect();
+    let usual = system.methods.estimate.name.clone();
+    let mut estimates: Vec<&mut Choice> =
+        system.method_configs_mut().map(|recipe| &mut recipe.estimate).collect();
     estimates.retain(|estimate| has_tolerance(registry, &estimate.name));
     if estimates.is_empty() {
         let message = format!("the estimate `{usual}` has no tolerance");
@@ -302,7 +305,7 @@ fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Do
             found.iter().map(|found| wrong("override/value", &flag, &found.message)).collect::<Vec<_>>()
         })?;
         *estimate = std::mem::take(estimate).with(&pair.0, pair.1.clone());
-        estimate.origin = Origin::CommandLine;
+        estimate.origin = ChoiceOrigin::CommandLine;
     }
     // Narrower ones in the file would beat the one of the estimate, and the command line beats the file.
     system.bonds.iter_mut().for_each(|bond| bond.tolerance = None);
@@ -311,7 +314,7 @@ fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Do
     Ok(())
 }
 
-fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> Done {
+fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> OverrideResult {
     let flag = format!("--set {text}");
     let (target, spelled) = halves(text).filter(|(target, _)| !target.is_empty()).ok_or_else(|| {
         wrong("override/syntax", &flag, "must be `component.parameter=value`")
@@ -360,7 +363,7 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> Done {
     known.sort();
     known.dedup();
     Err(match names.split(target) {
-        Err(Lost::Unknown(component)) if !known.iter().any(|name| name.contains('.')) => {
+        Err(PathProblem::Unknown(component)) if !known.iter().any(|name| name.contains('.')) => {
             unknown_component("override/unknown-component", &flag, component, &names)
         }
         _ => {
@@ -419,7 +422,7 @@ fn set_solver(system: &mut System, name: &str, registry: &Registry) -> Vec<usize
 }
 
 /// Takes it back from those that bring their own solver after all, or where there is none of that name.
-fn keep_solver(system: &mut System, name: &str, given: &[usize], registry: &Registry) -> Done {
+fn keep_solver(system: &mut System, name: &str, given: &[usize], registry: &Registry) -> OverrideResult {
     let flag = format!("--solver {name}");
     let ours = Value::Text(name.to_owned());
     let (mut kept, mut refused, mut both) = (given.is_empty() && system.components.is_empty(), None, None);
@@ -429,7 +432,7 @@ fn keep_solver(system: &mut System, name: &str, given: &[usize], registry: &Regi
             kept = true; // `--set` says otherwise
             continue;
         }
-        let groups = system.strong.iter().flat_map(|group| &group.components);
+        let groups = system.monolithic.iter().flat_map(|group| &group.components);
         let joined = groups.into_iter().any(|(member, _)| *member == component.name);
         if refusal(component, &system.folder, joined, registry).is_none() {
             kept = true;
@@ -453,7 +456,7 @@ fn keep_solver(system: &mut System, name: &str, given: &[usize], registry: &Regi
     }
     let message = format!("`{flag}` changes nothing: no FMU is used for model exchange");
     let hint = both.map(|name| format!("`--set {name}.cosimo.use=model-exchange` uses `{name}` so"));
-    Err(Problem { hint, ..Problem::remark("override/solver", message, 0..0) }.into())
+    Err(Problem { hint, ..Problem::warning("override/solver", message, 0..0) }.into())
 }
 
 /// Why a component cannot have its integrator.
@@ -462,7 +465,7 @@ fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Regist
     found.into_iter().find(|problem| problem.parameter.as_deref() == Some(SOLVER))
 }
 
-fn set_record(system: &mut System, patterns: &[String]) -> Done {
+fn set_record(system: &mut System, patterns: &[String]) -> OverrideResult {
     let flag = |pattern: &&String| format!("--record {pattern:?}");
     let bad = patterns.iter().filter(|pattern| !is_pattern(pattern));
     let bad = bad.map(|pattern| wrong("override/syntax", &flag(&pattern), "must be a pattern such as `a.*`"));

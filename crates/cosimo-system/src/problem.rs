@@ -8,7 +8,7 @@ pub type Span = Range<usize>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Error,
-    Remark,
+    Warning,
 }
 
 /// What was wanted and found, where, and what to do.
@@ -23,12 +23,12 @@ pub struct Problem {
     /// What stands at the place.
     pub label: String,
     pub hint: Option<String>,
-    pub about: Option<Box<About>>,
+    pub about: Option<Box<Subject>>,
 }
 
 /// Whose fault it is, as far as it is one part's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
+pub struct Subject {
     pub component: String,
     pub port: Option<String>,
 }
@@ -46,8 +46,8 @@ impl Problem {
         }
     }
 
-    pub fn remark(code: &'static str, message: impl Into<String>, span: Span) -> Problem {
-        Problem { severity: Severity::Remark, ..Problem::error(code, message, span) }
+    pub fn warning(code: &'static str, message: impl Into<String>, span: Span) -> Problem {
+        Problem { severity: Severity::Warning, ..Problem::error(code, message, span) }
     }
 
     #[must_use]
@@ -64,13 +64,13 @@ impl Problem {
 
     #[must_use]
     pub fn about(mut self, component: &str) -> Problem {
-        self.about = Some(Box::new(About { component: component.into(), port: None }));
+        self.about = Some(Box::new(Subject { component: component.into(), port: None }));
         self
     }
 
     #[must_use]
     pub fn about_port(mut self, component: &str, port: &str) -> Problem {
-        self.about = Some(Box::new(About { component: component.into(), port: Some(port.into()) }));
+        self.about = Some(Box::new(Subject { component: component.into(), port: Some(port.into()) }));
         self
     }
 }

@@ -17,7 +17,7 @@ pub struct Action {
     /// In the words of the file, or what it does.
     pub name: String,
     pub trigger: Trigger,
-    pub deed: Deed,
+    pub deed: Effect,
     /// What it acts on, `component.name`; empty where it stops the run.
     pub target: (String, Span),
     pub span: Span,
@@ -35,7 +35,7 @@ pub enum Trigger {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Deed {
+pub enum Effect {
     /// An input that nobody drives.
     Set(f64),
     /// What an input is told instead of what it is connected to.
@@ -51,17 +51,17 @@ pub enum Deed {
 }
 
 /// A key, the key of its number, and what it means with that number.
-type Verb = (&'static str, Option<&'static str>, fn(f64) -> Deed);
+type EffectKey = (&'static str, Option<&'static str>, fn(f64) -> Effect);
 
-const VERBS: [Verb; 8] = [
-    ("set", Some("to"), Deed::Set),
-    ("override", Some("to"), Deed::Override),
-    ("stuck", None, |_| Deed::Stuck),
-    ("scale", Some("by"), Deed::Scale),
-    ("offset", Some("by"), Deed::Offset),
-    ("release", None, |_| Deed::Release),
-    ("parameter", Some("to"), Deed::Parameter),
-    ("stop", None, |_| Deed::Stop),
+const VERBS: [EffectKey; 8] = [
+    ("set", Some("to"), Effect::Set),
+    ("override", Some("to"), Effect::Override),
+    ("stuck", None, |_| Effect::Stuck),
+    ("scale", Some("by"), Effect::Scale),
+    ("offset", Some("by"), Effect::Offset),
+    ("release", None, |_| Effect::Release),
+    ("parameter", Some("to"), Effect::Parameter),
+    ("stop", None, |_| Effect::Stop),
 ];
 
 /// Reads a scenario, or all that is wrong with it.
@@ -149,8 +149,8 @@ fn condition_at(condition: &str, span: &Span, text: &str) -> Result<Expression, 
     })
 }
 
-fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Deed, (String, Span))> {
-    let found: Vec<(&Verb, Item<'_>)> =
+fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Effect, (String, Span))> {
+    let found: Vec<(&EffectKey, Item<'_>)> =
         VERBS.iter().filter_map(|verb| Some((verb, section.get(verb.0)?))).collect();
     let ((key, number, deed), item) = match found.as_slice() {
         [(verb, item)] => (*verb, item),
@@ -191,16 +191,16 @@ fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Deed, (String,
 }
 
 /// An action without a name, for people.
-fn words(deed: Deed, target: &str) -> String {
+fn words(deed: Effect, target: &str) -> String {
     match deed {
-        Deed::Set(value) => format!("set {target} to {value}"),
-        Deed::Override(value) => format!("override {target} with {value}"),
-        Deed::Stuck => format!("{target} stuck"),
-        Deed::Scale(factor) => format!("scale {target} by {factor}"),
-        Deed::Offset(offset) => format!("offset {target} by {offset}"),
-        Deed::Release => format!("release {target}"),
-        Deed::Parameter(value) => format!("set parameter {target} to {value}"),
-        Deed::Stop => "stop".into(),
+        Effect::Set(value) => format!("set {target} to {value}"),
+        Effect::Override(value) => format!("override {target} with {value}"),
+        Effect::Stuck => format!("{target} stuck"),
+        Effect::Scale(factor) => format!("scale {target} by {factor}"),
+        Effect::Offset(offset) => format!("offset {target} by {offset}"),
+        Effect::Release => format!("release {target}"),
+        Effect::Parameter(value) => format!("set parameter {target} to {value}"),
+        Effect::Stop => "stop".into(),
     }
 }
 
@@ -217,9 +217,9 @@ mod tests {
         let (scenario, problems) = read(GOOD);
         assert_eq!(problems, []);
         let [first, second] = scenario.actions.as_slice() else { panic!("{scenario:?}") };
-        assert_eq!((first.name.as_str(), first.deed), ("ä", Deed::Stuck));
+        assert_eq!((first.name.as_str(), first.deed), ("ä", Effect::Stuck));
         assert!(matches!(first.trigger, Trigger::At(2.0, _)));
-        assert_eq!((second.name.as_str(), second.deed), ("scale a.u by -0.5", Deed::Scale(-0.5)));
+        assert_eq!((second.name.as_str(), second.deed), ("scale a.u by -0.5", Effect::Scale(-0.5)));
         assert!(matches!(second.trigger, Trigger::When { once: false, .. }));
     }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use cosimo_core::registry::{OpenRequest, OpenResult, Registry, Value, suggest};
 use cosimo_core::{DefaultExperiment, Interface, Outputs, Setup, Time};
 
+use crate::method_config::{ChoiceOrigin, values};
 use crate::names::{COMPONENT_RULE, is_component};
 use crate::problem::Problem;
-use crate::recipe::{Origin, values};
-use crate::system::{Component, System, WireDecl};
+use crate::system::{Component, ConnectionDecl, System};
 
 /// Steps of a run where nobody says how large they are.
 const STEPS: f64 = 1000.0;
@@ -99,8 +99,8 @@ pub fn suggest_experiment(system: &mut System, registry: &Registry) {
         .unwrap_or(experiment.start + 1.0);
     let step = least(|suggested| suggested.step).filter(|step| *step > 0.0);
     let step = step.unwrap_or((experiment.stop - experiment.start) / STEPS);
-    system.recipe.step.size = Some(step);
-    system.recipe.step.size_origin = Origin::Default;
+    system.methods.step.size = Some(step);
+    system.methods.step.size_origin = ChoiceOrigin::Default;
 }
 
 /// What a component shows of itself; `None` if it does not open, which is the plan's to explain.
@@ -130,7 +130,7 @@ const RESULTS: &[&str] = &["step.", "bond.", "scenario.", "line."];
 /// Adds a table as a component and connects its columns to the inputs and tunable parameters that they name:
 /// `component.input`, or plain `input` where one component alone has such an input. Columns with the name of an output
 /// are the rest of an earlier run's result; others drive nothing, which is worth a warning.
-pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Problem> {
+pub fn add_input_table(system: &mut System, file: &str, registry: &Registry) -> Vec<Problem> {
     let flag = format!("--input {file}");
     let wrong = |message: String| Problem::error("override/input", format!("`{flag}`: {message}"), 0..0);
     let name =
@@ -175,7 +175,7 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
             [] if fitting(&outputs).is_empty() => unused.push(column.as_str()),
             [] => {}
             [target] => {
-                wires.push(WireDecl::plain((format!("{name}.{column}"), 0..0), (target.clone(), 0..0)));
+                wires.push(ConnectionDecl::plain((format!("{name}.{column}"), 0..0), (target.clone(), 0..0)));
                 tuned.extend(parameter.then(|| (target.clone(), place)));
             }
             several => {
@@ -211,12 +211,12 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
         }
         let columns = if unused.len() == 1 { "a column names" } else { "columns name" };
         let message = format!("`{flag}`: {columns} no input and no tunable parameter: {}", list.join(", "));
-        problems.push(Problem::remark("override/input", message, 0..0));
+        problems.push(Problem::warning("override/input", message, 0..0));
     }
     begin_with(system, &table, &tuned, registry);
     // First, so that schedules that go from one to the next know the input at the end of a step.
     system.components.insert(0, table);
-    system.wires.extend(wires);
+    system.connections.extend(wires);
     problems
 }
 

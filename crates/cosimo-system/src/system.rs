@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use cosimo_core::line::StampInterpolation;
 use cosimo_core::{Unit, Value};
 
+use crate::method_config::{Choice, MethodConfig};
 use crate::problem::{Problem, Span};
-use crate::recipe::{Choice, Recipe};
 use crate::scenario::Scenario;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -15,11 +15,11 @@ pub struct System {
     pub folder: PathBuf,
     pub experiment: Experiment,
     pub components: Vec<Component>,
-    pub wires: Vec<WireDecl>,
+    pub connections: Vec<ConnectionDecl>,
     pub bonds: Vec<BondDecl>,
     pub junctions: Vec<JunctionDecl>,
-    pub strong: Vec<StrongDecl>,
-    pub recipe: Recipe,
+    pub monolithic: Vec<MonolithicDecl>,
+    pub methods: MethodConfig,
     pub islands: Vec<IslandDecl>,
     pub results: Results,
     pub reference: Option<ReferenceDecl>,
@@ -29,9 +29,9 @@ pub struct System {
 
 impl System {
     /// Of everybody, and of islands that have one of their own.
-    pub fn recipes_mut(&mut self) -> impl Iterator<Item = &mut Recipe> {
-        let own = self.islands.iter_mut().map(|island| &mut island.recipe);
-        std::iter::once(&mut self.recipe).chain(own)
+    pub fn method_configs_mut(&mut self) -> impl Iterator<Item = &mut MethodConfig> {
+        let own = self.islands.iter_mut().map(|island| &mut island.methods);
+        std::iter::once(&mut self.methods).chain(own)
     }
 }
 
@@ -110,13 +110,13 @@ impl Component {
 
     /// What is odd about it, at its place.
     pub fn remark(&self, code: &'static str, message: impl Into<String>) -> Problem {
-        Problem::remark(code, message, self.span.clone()).about(&self.name)
+        Problem::warning(code, message, self.span.clone()).about(&self.name)
     }
 }
 
 /// A signal: the input is the sum of what comes in, plus an offset.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WireDecl {
+pub struct ConnectionDecl {
     pub from: Vec<Summand>,
     pub to: (String, Span),
     /// In the unit of the input.
@@ -134,16 +134,16 @@ pub struct Summand {
     pub map: Vec<(f64, f64)>,
 }
 
-impl WireDecl {
+impl ConnectionDecl {
     /// From one output to one input, with nothing on the way.
-    pub fn plain(from: (String, Span), to: (String, Span)) -> WireDecl {
-        WireDecl { from: vec![Summand::plain(from)], to, offset: 0.0, convert: true }
+    pub fn plain(from: (String, Span), to: (String, Span)) -> ConnectionDecl {
+        ConnectionDecl { from: vec![Summand::plain(from)], to, offset: 0.0, convert: true }
     }
 }
 
-impl Default for WireDecl {
-    fn default() -> WireDecl {
-        WireDecl::plain(Default::default(), Default::default())
+impl Default for ConnectionDecl {
+    fn default() -> ConnectionDecl {
+        ConnectionDecl::plain(Default::default(), Default::default())
     }
 }
 
@@ -173,7 +173,7 @@ pub struct BondDecl {
     pub a: PowerPort,
     pub b: PowerPort,
     pub opposite: Opposite,
-    pub direction: Direction,
+    pub direction: PowerDirection,
     pub tolerance: Option<f64>,
     pub energy_scale: Option<f64>,
     /// What enters on one side arrives on the other after a delay. Both sides then give their flow and take the effort.
@@ -280,7 +280,7 @@ pub enum Opposite {
 
 /// Which way effort times flow of side `a` counts power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Direction {
+pub enum PowerDirection {
     #[default]
     AToB,
     BToA,
@@ -317,13 +317,13 @@ pub struct JunctionSide {
 pub struct IslandDecl {
     pub name: String,
     pub components: Vec<(String, Span)>,
-    pub recipe: Recipe,
+    pub methods: MethodConfig,
     pub span: Span,
 }
 
 /// Components that are integrated together, as one system of equations.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct StrongDecl {
+pub struct MonolithicDecl {
     pub name: String,
     pub components: Vec<(String, Span)>,
     /// How: the parameters of components that say it, without their prefix.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use cosimo_core::Value;
 
 use crate::keys::parts::is_name;
-use crate::keys::walk::{Page, Written};
+use crate::keys::walk::{KeyText, TableEntries};
 use crate::keys::{BOND, SUPPLEMENT, SYSTEM};
 use crate::system::{BondDecl, PowerPort, System};
 
@@ -38,19 +38,19 @@ pub fn bond_argument(bond: &BondDecl) -> String {
     text
 }
 
-fn sections(page: &Page) -> String {
+fn sections(page: &TableEntries) -> String {
     let mut sections = Vec::new();
     for entry in &page.entries {
         match &entry.written {
-            Written::Table(page, usual) => sections.push((format!("[{}]", entry.key), page.beside(usual))),
-            Written::Tables(pages, usual) => sections.extend(pages.iter().map(|page| {
+            KeyText::Table(page, usual) => sections.push((format!("[{}]", entry.key), page.beside(usual))),
+            KeyText::Tables(pages, usual) => sections.extend(pages.iter().map(|page| {
                 let head = match &page.name {
                     Some(name) => format!("[{}.{}]", entry.key, key(name)),
                     None => format!("[[{}]]", entry.key),
                 };
                 (head, page.beside(usual))
             })),
-            Written::Plain(_) | Written::Again(_) => {}
+            KeyText::Plain(_) | KeyText::Again(_) => {}
         }
     }
     let written = sections.iter().filter(|(_, lines)| !lines.is_empty());

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cosimo_test_fmus::{
-    CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version, exchange_sources, is_test_fmu, sources, write,
+    CLOCKS, Design, ECHO, InterfaceType, SABOTEUR, Variant, Version, exchange_sources, is_test_fmu, sources,
+    write,
 };
 
 fn main() -> ExitCode {
@@ -46,7 +47,7 @@ fn designs() -> Vec<Design> {
         for source in exchange_sources() {
             let varied = source.starts_with("native:quarter-car/") || source.starts_with("native:dual-mass/");
             for variant in Variant::ALL {
-                let exists = variant.exists_for(Kind::ModelExchange, version);
+                let exists = variant.exists_for(InterfaceType::ModelExchange, version);
                 // Those with events in all variants: that is what these are about.
                 if variant == Variant::Plain || (varied || !solved_here.contains(&source)) && exists {
                     let design = Design::exchange(&source, version).variant(variant);
@@ -54,7 +55,7 @@ fn designs() -> Vec<Design> {
                 }
             }
             if solved_here.contains(&source) {
-                designs.push(Design::new(&source, version).kind(Kind::Both));
+                designs.push(Design::new(&source, version).kind(InterfaceType::Both));
             }
         }
         for source in
@@ -78,7 +79,7 @@ fn designs() -> Vec<Design> {
         // Time events in co-simulation; in FMI 3.0 with event mode.
         let stair = Design::new("native:stair", version);
         designs.extend([stair.clone(), stair.clone().variant(Variant::NoRollback), stair.clone().spying()]);
-        designs.push(stair.kind(Kind::Both));
+        designs.push(stair.kind(InterfaceType::Both));
     }
     designs.extend([Design::new(CLOCKS, Version::Three), Design::new(CLOCKS, Version::Three).spying()]);
     designs.extend(slaves());

@@ -45,7 +45,7 @@ pub(crate) const MODEL: AddedModel = AddedModel {
             },
         ],
         counts: &[(TICK, "ticks", "ticks so far"), (ALARM, "alarms", "alarms so far")],
-        start: |start| Box::new(State::new(start)),
+        start: |start| Box::new(ClockState::new(start)),
     }),
 };
 
@@ -59,7 +59,7 @@ const COUNTDOWN: f64 = 0.1;
 
 /// The clocks of one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct State {
+struct ClockState {
     start: f64,
     ticks: i32,
     alarms: i32,
@@ -79,9 +79,9 @@ fn name(clock: usize) -> &'static str {
     MODEL.clocks.map_or("", |model| model.clocks[clock].name)
 }
 
-impl State {
-    fn new(start: f64) -> State {
-        State { start, ..State::default() }
+impl ClockState {
+    fn new(start: f64) -> ClockState {
+        ClockState { start, ..ClockState::default() }
     }
 
     fn next_tick(&self) -> f64 {
@@ -89,7 +89,7 @@ impl State {
     }
 }
 
-impl Clocks for State {
+impl Clocks for ClockState {
     fn count(&self, clock: usize) -> i32 {
         match clock {
             TICK => self.ticks + i32::from(self.tick_active),
@@ -183,7 +183,7 @@ impl Clocks for State {
         let (words, _) = bytes.as_chunks::<8>();
         let word = |at: usize| u64::from_le_bytes(words[at]);
         let flag = |bit: u32| word(4) >> bit & 1 == 1;
-        *self = State {
+        *self = ClockState {
             start: f64::from_bits(word(0)),
             ticks: word(1) as i32,
             alarms: word(2) as i32,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn bytes_bring_back_every_field() {
-        let mut clocks = State::new(-1.0);
+        let mut clocks = ClockState::new(-1.0);
         for tick in 0..3 {
             clocks.set(TICK, true, -0.75 + 0.5 * f64::from(tick)).unwrap();
             clocks.update(-0.75 + 0.5 * f64::from(tick));
@@ -211,7 +211,7 @@ mod tests {
         let mut bytes = Vec::new();
         clocks.freeze(&mut bytes);
         bytes.push(9);
-        let mut other = State::new(0.0);
+        let mut other = ClockState::new(0.0);
         assert_eq!(other.thaw(&bytes), Some(&[9][..]));
         assert_eq!((other, other.thaw(&bytes[..30])), (clocks, None));
         assert!(clocks.untold && clocks.is_active(2));

@@ -3,8 +3,8 @@
 
 use cosimo_core::{Abilities, Interface, Port};
 use cosimo_export::Version;
-use cosimo_export::equipment::{AddedModel, Type};
-use cosimo_native::{Direction, Hybrid, Point};
+use cosimo_export::equipment::{AddedModel, VariableType};
+use cosimo_native::{Hybrid, ModelPoint, Tangent};
 
 pub(crate) const MODEL: AddedModel = AddedModel {
     source: crate::ECHO,
@@ -20,26 +20,30 @@ pub(crate) const MODEL: AddedModel = AddedModel {
 const COLOURS: &[&str] = &["red", "green", "blue"];
 
 /// One input and one output of each.
-fn types(version: Version) -> &'static [Type] {
+fn types(version: Version) -> &'static [VariableType] {
     match version {
-        Version::One | Version::Two => {
-            &[Type::Real, Type::Integer, Type::Boolean, Type::Enumeration(COLOURS), Type::Text]
-        }
+        Version::One | Version::Two => &[
+            VariableType::Real,
+            VariableType::Integer,
+            VariableType::Boolean,
+            VariableType::Enumeration(COLOURS),
+            VariableType::Text,
+        ],
         Version::Three => &[
-            Type::Single,
-            Type::Real,
-            Type::Int8,
-            Type::UInt8,
-            Type::Int16,
-            Type::UInt16,
-            Type::Integer,
-            Type::UInt32,
-            Type::Int64,
-            Type::UInt64,
-            Type::Boolean,
-            Type::Enumeration(COLOURS),
-            Type::Text,
-            Type::Binary,
+            VariableType::Single,
+            VariableType::Real,
+            VariableType::Int8,
+            VariableType::UInt8,
+            VariableType::Int16,
+            VariableType::UInt16,
+            VariableType::Integer,
+            VariableType::UInt32,
+            VariableType::Int64,
+            VariableType::UInt64,
+            VariableType::Boolean,
+            VariableType::Enumeration(COLOURS),
+            VariableType::Text,
+            VariableType::Binary,
         ],
     }
 }
@@ -61,9 +65,9 @@ impl Hybrid for Nothing {
         (Vec::new(), Vec::new())
     }
 
-    fn derivatives(&self, _at: &Point<'_>, _dx: &mut [f64]) {}
+    fn derivatives(&self, _at: &ModelPoint<'_>, _dx: &mut [f64]) {}
 
-    fn outputs(&self, _at: &Point<'_>, _y: &mut [f64]) {}
+    fn outputs(&self, _at: &ModelPoint<'_>, _y: &mut [f64]) {}
 
-    fn tangent(&self, _at: &Point<'_>, _along: &Direction<'_>, _dx: &mut [f64], _y: &mut [f64]) {}
+    fn tangent(&self, _at: &ModelPoint<'_>, _along: &Tangent<'_>, _dx: &mut [f64], _y: &mut [f64]) {}
 }

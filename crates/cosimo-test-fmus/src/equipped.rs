@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cosimo_core::Spec;
 use cosimo_core::registry::{OptionKind, suggest};
-use cosimo_export::equipment::{Deed, Equipment, Hooks, ImporterLog, Update};
+use cosimo_export::equipment::{DiscreteStatesUpdate, Equipment, HookEffect, Hooks, ImporterLog};
 use cosimo_export::{Design, Version};
 
 use crate::quirk::Quirk;
@@ -12,7 +12,7 @@ use crate::sabotage::{DERIVATIVES, FAULT, FAULTS, STEP, Sabotage, strike_call};
 use crate::spy::{FILE, Spy};
 use crate::{SABOTEUR, harm};
 
-struct Equipped {
+struct TestEquipment {
     version: Version,
     spy: Option<Spy>,
     sabotage: Option<Sabotage>,
@@ -24,7 +24,7 @@ pub(crate) fn equip(design: &Design, instance: &str) -> Result<Hooks, String> {
         let quirk = Quirk::ALL.into_iter().find(|quirk| quirk.text() == name);
         quirk.ok_or_else(|| format!("`{name}` is no quirk"))
     };
-    let equipped = Equipped {
+    let equipped = TestEquipment {
         version: design.version,
         spy: design.spy.then(|| Spy::new(instance)),
         sabotage: (design.source == SABOTEUR).then(Sabotage::default),
@@ -37,13 +37,13 @@ pub(crate) fn equip(design: &Design, instance: &str) -> Result<Hooks, String> {
 /// What foreign FMUs hand back to callbacks: a number of their own.
 const SMALL: *mut c_void = std::ptr::without_provenance_mut(7);
 
-impl Equipped {
+impl TestEquipment {
     fn fault(&self) -> &str {
         self.sabotage.as_ref().map_or("", |sabotage| &sabotage.fault)
     }
 }
 
-impl Equipment for Equipped {
+impl Equipment for TestEquipment {
     fn before_call(&mut self, function: &str) {
         if self.sabotage.is_some() {
             strike_call(function);
@@ -62,7 +62,7 @@ impl Equipment for Equipped {
 
     fn remark(&mut self, text: &str) {
         if let Some(spy) = &mut self.spy {
-            spy.remark(text);
+            spy.comment(text);
         }
     }
 
@@ -123,23 +123,32 @@ impl Equipment for Equipped {
         self.quirk == Some(Quirk::Deaf) && specs.iter().position(real) == Some(place)
     }
 
-    fn on_step(&mut self, parameters: &[f64], size: f64, kept: bool) -> Deed {
+    fn on_step(&mut self, parameters: &[f64], size: f64, kept: bool) -> HookEffect {
         let deed = self.sabotage.as_mut().map(|sabotage| sabotage.strike(parameters[0], size, STEP));
-        match deed.unwrap_or(Deed::None) {
-            Deed::None if self.quirk == Some(Quirk::Hesitates) && !kept => Deed::Skip,
+        match deed.unwrap_or(HookEffect::None) {
+            HookEffect::None if self.quirk == Some(Quirk::Hesitates) && !kept => HookEffect::Skip,
             deed => deed,
         }
     }
 
-    fn on_derivatives(&mut self, parameters: &[f64]) -> Deed {
-        self.sabotage.as_mut().map_or(Deed::None, |sabotage| sabotage.strike(parameters[0], 0.0, DERIVATIVES))
+    fn on_derivatives(&mut self, parameters: &[f64]) -> HookEffect {
+        self.sabotage
+            .as_mut()
+            .map_or(HookEffect::None, |sabotage| sabotage.strike(parameters[0], 0.0, DERIVATIVES))
     }
 
     fn on_restore(&mut self, parameters: &[f64]) -> bool {
         self.sabotage.as_mut().is_some_and(|sabotage| sabotage.strike_restore(parameters[0]))
     }
 
-    fn on_event(&mut self, parameters: &[f64], time: f64, first: bool, update: &mut Update, x: &mut [f64]) {
+    fn on_event(
+        &mut self,
+        parameters: &[f64],
+        time: f64,
+        first: bool,
+        update: &mut DiscreteStatesUpdate,
+        x: &mut [f64],
+    ) {
         if let Some(sabotage) = &mut self.sabotage {
             if first {
                 sabotage.strike_event(parameters[0], time, update, x);

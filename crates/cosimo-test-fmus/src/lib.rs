@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use cosimo_export::equipment::{self, Additions};
 
-pub use cosimo_export::{Design, Kind, Variant, Version, exchange_sources, sources};
+pub use cosimo_export::{Design, InterfaceType, Variant, Version, exchange_sources, sources};
 pub use quirk::Quirk;
 
 /// Does what it is told to do wrong.

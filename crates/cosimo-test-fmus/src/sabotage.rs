@@ -12,8 +12,10 @@ use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError, Spec, StepResult, Time,
     Window,
 };
-use cosimo_export::equipment::{AddedModel, Deed, Refusal, Status, Text, Update};
-use cosimo_native::{Direction, Event, Hybrid, Point};
+use cosimo_export::equipment::{
+    AddedModel, DiscreteStatesUpdate, HookEffect, Refusal, Status, TextParameter,
+};
+use cosimo_native::{Event, Hybrid, ModelPoint, Tangent};
 
 use crate::harm;
 
@@ -33,7 +35,7 @@ pub(crate) const MODEL: AddedModel = AddedModel {
     clocks: None,
 };
 
-pub(crate) const FAULT: Text = Text {
+pub(crate) const FAULT: TextParameter = TextParameter {
     name: "fault",
     start: "none",
     about: "none, discard, warning, error, fatal, nan, wrong-time, forget, leak, directory, rounding, print, panic, \
@@ -155,21 +157,21 @@ impl Default for Sabotage {
 
 impl Sabotage {
     /// Counts a call of doStep or for derivatives, and misbehaves if it is the one.
-    pub(crate) fn strike(&mut self, at_step: f64, size: f64, said: [&str; 4]) -> Deed {
+    pub(crate) fn strike(&mut self, at_step: f64, size: f64, said: [&str; 4]) -> HookEffect {
         self.calls += 1;
         self.behind = 0.0;
         if self.calls as f64 != at_step {
-            return Deed::None;
+            return HookEffect::None;
         }
         self.struck = true;
-        let refuse = |status: Status, said: &str| Deed::Refuse(Refusal::new(status, said));
+        let refuse = |status: Status, said: &str| HookEffect::Refuse(Refusal::new(status, said));
         match self.fault.as_str() {
             "warning" => return refuse(Status::Warning, said[0]),
             "discard" => return refuse(Status::Discard, said[1]),
             "error" => return refuse(Status::Error, said[2]),
             "fatal" => return refuse(Status::Fatal, said[3]),
-            "terminate" => return Deed::Terminate(0.5),
-            "terminate-whole" => return Deed::Terminate(1.0),
+            "terminate" => return HookEffect::Terminate(0.5),
+            "terminate-whole" => return HookEffect::Terminate(1.0),
             "nan" => self.poisoned = true,
             "wrong-time" => self.behind = size / 2.0,
             "leak" => std::mem::forget(vec![1u8; 16 << 20]),
@@ -193,7 +195,7 @@ impl Sabotage {
             "exit-handler" => harm::abort_at_exit(),
             _ => {}
         }
-        Deed::None
+        HookEffect::None
     }
 
     /// Counts a restored state, and dies if it is the one. Returns whether the state is to be ignored.
@@ -206,7 +208,13 @@ impl Sabotage {
     }
 
     /// Counts an event, and misbehaves if it is the one.
-    pub(crate) fn strike_event(&mut self, at_step: f64, time: f64, update: &mut Update, x: &mut [f64]) {
+    pub(crate) fn strike_event(
+        &mut self,
+        at_step: f64,
+        time: f64,
+        update: &mut DiscreteStatesUpdate,
+        x: &mut [f64],
+    ) {
         if self.fault == "near-event" {
             update.next = Some((time + 1e-15).max(time.next_up()));
             return;
@@ -225,7 +233,7 @@ impl Sabotage {
     }
 
     /// After every round of an event.
-    pub(crate) fn unsettle(&self, update: &mut Update) {
+    pub(crate) fn unsettle(&self, update: &mut DiscreteStatesUpdate) {
         update.needed |= self.unsettled;
     }
 }
@@ -248,11 +256,11 @@ impl Hybrid for Fickle {
         (vec![0.0], Vec::new())
     }
 
-    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+    fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
         dx[0] = at.u[0];
     }
 
-    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+    fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y[0] = at.x[0];
     }
 
@@ -260,7 +268,7 @@ impl Hybrid for Fickle {
         1
     }
 
-    fn indicators(&self, at: &Point<'_>, z: &mut [f64]) {
+    fn indicators(&self, at: &ModelPoint<'_>, z: &mut [f64]) {
         z[0] = 1.5 - at.x[0];
     }
 
@@ -268,7 +276,7 @@ impl Hybrid for Fickle {
         Event { next: Some((t + 1e-9).floor() + 1.0), ..Event::default() }
     }
 
-    fn tangent(&self, _at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, _at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         dx[0] = along.u[0];
         y[0] = along.x[0];
     }

@@ -8,9 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use cosimo_export::equipment::Text;
+use cosimo_export::equipment::TextParameter;
 
-pub(crate) const FILE: Text = Text {
+pub(crate) const FILE: TextParameter = TextParameter {
     name: "spy_file",
     start: "",
     about: "file or folder to write all calls to; the environment variable COSIMO_SPY where empty",
@@ -66,14 +66,14 @@ impl Spy {
     pub(crate) fn call(&mut self, function: &str, arguments: &str, outcome: &str) {
         if self.file.is_some() || self.early.is_some() {
             if this_thread() != self.home {
-                self.remark("called from another thread than the one that instantiated it");
+                self.comment("called from another thread than the one that instantiated it");
             }
             self.line(&format!("{function}({arguments}) {outcome}"));
         }
     }
 
     /// Something legal here that others may refuse, or a promise that was not kept.
-    pub(crate) fn remark(&mut self, text: &str) {
+    pub(crate) fn comment(&mut self, text: &str) {
         self.line(&format!("remark: {text}"));
     }
 

@@ -21,25 +21,25 @@ const FAMILIES: &[&str] = &[
 #[derive(Debug)]
 pub struct Family {
     pub title: &'static str,
-    pub pages: Vec<Page>,
+    pub pages: Vec<MessagePage>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Page {
+pub struct MessagePage {
     pub code: &'static str,
     /// The first line of the text.
     pub summary: String,
     pub text: String,
 }
 
-impl Page {
-    fn new(code: &'static str, text: &str) -> Page {
-        Page { code, summary: text.lines().next().unwrap_or_default().into(), text: text.into() }
+impl MessagePage {
+    fn new(code: &'static str, text: &str) -> MessagePage {
+        MessagePage { code, summary: text.lines().next().unwrap_or_default().into(), text: text.into() }
     }
 }
 
 /// The page of a code.
-pub fn page(code: &str) -> Option<Page> {
+pub fn page(code: &str) -> Option<MessagePage> {
     families().into_iter().flat_map(|family| family.pages).find(|page| page.code == code)
 }
 
@@ -58,13 +58,13 @@ fn family(file: &'static str) -> Family {
     let title = parts.next().unwrap_or_default().trim_start_matches('#').trim();
     let pages = parts.filter_map(|part| {
         let (code, text) = part.split_once('\n')?;
-        Some(Page::new(code, text.trim()))
+        Some(MessagePage::new(code, text.trim()))
     });
     Family { title, pages: pages.collect() }
 }
 
 #[cfg(feature = "fmi-check")]
-fn of_rule(rule: &Rule) -> Page {
+fn of_rule(rule: &Rule) -> MessagePage {
     let clauses: Vec<String> = [("FMI 2.0.5", rule.fmi2), ("FMI 3.0.2", rule.fmi3)]
         .iter()
         .filter(|(_, clause)| !clause.is_empty())
@@ -75,5 +75,5 @@ fn of_rule(rule: &Rule) -> Page {
     } else {
         format!("The standard says so in {}.", clauses.join("; "))
     };
-    Page::new(rule.id, &format!("The rule: {}.\n{whose}\nTo do: {}.", rule.summary, rule.remedy))
+    MessagePage::new(rule.id, &format!("The rule: {}.\n{whose}\nTo do: {}.", rule.summary, rule.remedy))
 }

@@ -4,7 +4,7 @@
 use cosimo_analysis::forecast::{Forecast, NoForecast};
 use cosimo_core::Registry;
 use cosimo_engine::{Findings, check};
-use cosimo_system::problem::About;
+use cosimo_system::problem::Subject;
 use cosimo_system::{Document, File, Files, Problem, Severity, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +34,7 @@ objects! {
         forecast: Option<ForecastReport> = said.as_ref().map(ForecastReport::from),
     }
 
-    pub struct PlacedProblem(problem: &Problem, place: Option<(&str, usize, usize)>, about: Option<&About>) {
+    pub struct PlacedProblem(problem: &Problem, place: Option<(&str, usize, usize)>, about: Option<&Subject>) {
         code: &'static str = problem.code,
         severity: &'static str = if problem.severity == Severity::Error { "error" } else { "remark" },
         message: String = problem.message.clone(),
@@ -51,7 +51,7 @@ objects! {
     /// how much there is of what
     pub struct CheckSummary(findings: &Findings) {
         errors: usize = findings.count(Severity::Error),
-        remarks: usize = findings.count(Severity::Remark),
+        remarks: usize = findings.count(Severity::Warning),
         #[serde(flatten)]
         counts: Findings = findings.clone(),
     }

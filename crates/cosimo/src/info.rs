@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use cosimo_fmi::Unit;
+use cosimo_fmi::Fmu;
 use cosimo_fmi::description::{
-    Capabilities, Description, Exchange, Experiment, Fmi, Offer, Output, Terminal, UnitDefinition, Use,
-    Variable,
+    Capabilities, DefaultExperiment, Description, Fmi, FmuUse, InterfaceInfo, ModelExchangeInfo, Output,
+    Terminal, UnitDefinition, Variable,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::json_schema::objects;
 
 objects! {
     /// what an FMU is
-    pub struct FmuInfo(unit: &Unit, about: &Description) {
+    pub struct FmuInfo(unit: &Fmu, about: &Description) {
         /// as the file spells it
         fmi_version: String = about.fmi_version.clone(),
         model_name: String = about.model_name.clone(),
@@ -42,17 +42,17 @@ objects! {
         outputs: Vec<OutputInfo> = about.outputs.iter().map(|output| OutputInfo::new(output, about)).collect(),
         terminals: Vec<TerminalInfo> = about.terminals.iter().map(TerminalInfo::new).collect(),
         /// what is odd, what Cosimo leaves out, and what it assumes
-        remarks: Vec<String> = remarks(about),
+        remarks: Vec<String> = warnings(about),
     }
 
     pub struct UsesInfo(about: &Description) {
         #[serde(skip_serializing_if = "Option::is_none")]
-        co_simulation: Option<UseInfo> = about.offer(Use::CoSimulation).map(UseInfo::new),
+        co_simulation: Option<UseInfo> = about.offer(FmuUse::CoSimulation).map(UseInfo::new),
         #[serde(skip_serializing_if = "Option::is_none")]
-        model_exchange: Option<UseInfo> = about.offer(Use::ModelExchange).map(UseInfo::new),
+        model_exchange: Option<UseInfo> = about.offer(FmuUse::ModelExchange).map(UseInfo::new),
     }
 
-    pub struct UseInfo(offer: &Offer) {
+    pub struct UseInfo(offer: &InterfaceInfo) {
         model_identifier: String = offer.identifier.clone(),
         capabilities: CapabilityInfo = CapabilityInfo::new(&offer.capabilities),
     }
@@ -75,7 +75,7 @@ objects! {
         fixed_step: Option<f64> = can.fixed_step,
     }
 
-    pub struct EquationsInfo(exchange: &Exchange, about: &Description) {
+    pub struct EquationsInfo(exchange: &ModelExchangeInfo, about: &Description) {
         states: Vec<StateInfo> = exchange.states.iter().map(|pair| StateInfo::new(pair, about)).collect(),
         /// event indicators, elements counted
         indicators: usize = exchange.indicators,
@@ -89,7 +89,7 @@ objects! {
     }
 
     /// what the FMU suggests; times in seconds
-    pub struct ExperimentInfo(experiment: &Experiment) {
+    pub struct ExperimentInfo(experiment: &DefaultExperiment) {
         start: Option<f64> = experiment.start,
         stop: Option<f64> = experiment.stop,
         tolerance: Option<f64> = experiment.tolerance,
@@ -140,8 +140,8 @@ objects! {
     }
 }
 
-impl From<&Unit> for FmuInfo {
-    fn from(unit: &Unit) -> FmuInfo {
+impl From<&Fmu> for FmuInfo {
+    fn from(unit: &Fmu) -> FmuInfo {
         FmuInfo::new(unit, &unit.description)
     }
 }
@@ -166,7 +166,7 @@ fn details(about: &Description) -> Map<String, Value> {
 }
 
 /// What is odd, what Cosimo leaves out, and what it assumes.
-pub fn remarks(description: &Description) -> Vec<String> {
+pub fn warnings(description: &Description) -> Vec<String> {
     let undeclared: Vec<&str> = description.undeclared().map(|variable| variable.name.as_str()).collect();
     let assumed = (!undeclared.is_empty()).then(|| {
         let (shown, more) = undeclared.split_at(undeclared.len().min(5));
@@ -183,11 +183,11 @@ pub fn remarks(description: &Description) -> Vec<String> {
             shown.join(", ")
         )
     });
-    let usable = Use::ALL.into_iter().any(|usage| description.offer(usage).is_some());
+    let usable = FmuUse::ALL.into_iter().any(|usage| description.offer(usage).is_some());
     // What is left out of which use, and what is assumed, matters only where there is one.
-    let odd = description.remarks.iter().map(ToString::to_string);
+    let odd = description.warnings.iter().map(ToString::to_string);
     match usable {
-        true => description.remarks(description.usual()).into_iter().chain(assumed).collect(),
+        true => description.warnings(description.default_use()).into_iter().chain(assumed).collect(),
         false => odd.collect(),
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use cosimo_pack::hash::sha256;
 use cosimo_system::{Files, Problem, regular, sources};
 
+use crate::checkpoint_file::Input;
 use crate::error::{Error, ErrorKind};
-use crate::saved::Input;
 use crate::simulation::RunInputs;
 
 /// Those of text that people write first, and how many of them there are.

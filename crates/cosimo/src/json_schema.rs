@@ -32,48 +32,48 @@ pub(crate) use objects;
 
 /// What there is a schema of.
 #[derive(Debug)]
-pub struct Described {
+pub struct OutputSchema {
     pub name: &'static str,
     pub summary: &'static str,
     pub schema: fn() -> Json,
 }
 
 /// All schemas; the first is that of system files.
-pub const SCHEMAS: &[Described] = &[
-    Described {
+pub const SCHEMAS: &[OutputSchema] = &[
+    OutputSchema {
         name: "system",
         summary: "System files",
         schema: || cosimo_system::schema::json_schema(&crate::registry()),
     },
-    Described {
+    OutputSchema {
         name: "certificate",
         summary: "What `cosimo run --certificate` writes",
         schema: crate::certificate::schema,
     },
-    Described {
+    OutputSchema {
         name: "summary",
         summary: "What `cosimo run --summary-json` writes",
         schema: || schema::<crate::observers::RunSummary>(true),
     },
     #[cfg(feature = "analysis")]
-    Described {
+    OutputSchema {
         name: "check",
         summary: "What `cosimo check --json` prints",
         schema: || schema::<crate::check::CheckReport>(true),
     },
     #[cfg(feature = "analysis")]
-    Described {
+    OutputSchema {
         name: "verify",
         summary: "What `cosimo verify --json` prints",
-        schema: || schema::<About<'_, cosimo_analysis::verify::Verification>>(true),
+        schema: || schema::<FileOutput<'_, cosimo_analysis::verify::Verification>>(true),
     },
-    Described {
+    OutputSchema {
         name: "compare",
         summary: "What `cosimo compare --json` prints",
         schema: || schema::<cosimo_record::compare::Comparison>(true),
     },
     #[cfg(feature = "fmi")]
-    Described {
+    OutputSchema {
         name: "info",
         summary: "What `cosimo info --json` prints",
         schema: || schema::<crate::info::FmuInfo>(true),
@@ -83,7 +83,7 @@ pub const SCHEMAS: &[Described] = &[
 /// What was found, behind the system that it is about.
 #[derive(Debug, serde::Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct About<'a, T> {
+pub struct FileOutput<'a, T> {
     /// As on the command line.
     pub file: &'a str,
     #[serde(flatten)]

@@ -46,6 +46,7 @@ pub mod catalogue;
 pub mod certificate;
 #[cfg(feature = "analysis")]
 pub mod check;
+pub mod checkpoint_file;
 pub mod draft_file;
 pub mod error;
 mod fmu_messages;
@@ -59,20 +60,19 @@ pub mod observers;
 pub mod open;
 pub mod outcome;
 mod output_files;
-#[cfg(feature = "plot")]
-pub mod overlay;
 pub mod paths;
 pub mod plan_text;
+#[cfg(feature = "plot")]
+pub mod plot_results;
 pub mod reference;
 mod run;
-pub mod saved;
 pub mod simulation;
 pub mod starter;
 pub mod ticker;
 
 pub use draft_file::DraftFile;
 pub use error::{Error, ErrorKind};
-pub use observer::{End, Moment, Observer, SavedState, Start, When};
+pub use observer::{Moment, Observer, RunEnd, RunStart, SavedState, When};
 pub use outcome::Outcome;
 pub use run::Run;
 pub use simulation::Simulation;

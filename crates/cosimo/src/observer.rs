@@ -38,7 +38,7 @@ pub trait Observer: Send {
     }
 
     /// The system is planned, nothing is initialised. What fails here keeps the run from starting.
-    fn begin(&mut self, _start: &Start<'_>) -> Result<(), Error> {
+    fn begin(&mut self, _start: &RunStart<'_>) -> Result<(), Error> {
         Ok(())
     }
 
@@ -56,7 +56,7 @@ pub trait Observer: Send {
     }
 
     /// After the run, however it ended, for each observer that has begun; also where the run could not start.
-    fn end(&mut self, _end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, _end: &mut RunEnd<'_>) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -69,7 +69,7 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn files(&self, inputs: &RunInputs) -> Vec<(&'static str, PathBuf)> {
         (**self).files(inputs)
     }
-    fn begin(&mut self, start: &Start<'_>) -> Result<(), Error> {
+    fn begin(&mut self, start: &RunStart<'_>) -> Result<(), Error> {
         (**self).begin(start)
     }
     fn recorder(&mut self) -> Option<Box<dyn Recorder>> {
@@ -81,7 +81,7 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn last(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
         (**self).last(at)
     }
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         (**self).end(end)
     }
 }
@@ -98,7 +98,7 @@ impl<F: FnMut(&mut Moment<'_>) + Send> Observer for OnStep<F> {
 
 /// What is known before anything is initialised.
 #[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
+pub struct RunStart<'a> {
     pub inputs: &'a RunInputs,
     pub layout: &'a Layout,
     /// Result files.
@@ -194,7 +194,7 @@ impl Moment<'_> {
 
     /// Something the user should know although the run goes on.
     pub fn warn(&mut self, message: impl Into<String>) {
-        (self.warn)(&[Problem::remark("", message, 0..0)]);
+        (self.warn)(&[Problem::warning("", message, 0..0)]);
     }
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn save(run: &mut Run) -> Result<SavedState, String> {
 }
 
 /// How a run ended.
-pub struct End<'a> {
+pub struct RunEnd<'a> {
     pub inputs: &'a RunInputs,
     /// Why the run failed or could not start.
     pub error: Option<&'a Error>,
@@ -214,15 +214,15 @@ pub struct End<'a> {
     pub(crate) warn: &'a mut dyn FnMut(&[Problem]),
 }
 
-impl std::fmt::Debug for End<'_> {
+impl std::fmt::Debug for RunEnd<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "End({:?})", self.error)
     }
 }
 
-impl End<'_> {
+impl RunEnd<'_> {
     /// Something the user should know.
     pub fn warn(&mut self, message: impl Into<String>) {
-        (self.warn)(&[Problem::remark("", message, 0..0)]);
+        (self.warn)(&[Problem::warning("", message, 0..0)]);
     }
 }

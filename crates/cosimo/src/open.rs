@@ -6,7 +6,7 @@ use cosimo_core::Registry;
 use cosimo_core::registry::suggest;
 use cosimo_engine::{Plan, plan};
 use cosimo_system::{
-    Asked, Document, Files, Overrides, Problem, Scenario, Severity, System, format, overrides, regular,
+    Document, Files, Overrides, Problem, ReadOptions, Scenario, Severity, System, format, overrides, regular,
     scenario, sources,
 };
 
@@ -24,8 +24,8 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    fn asked(&self) -> Asked {
-        Asked { variant: self.variant.clone() }
+    fn asked(&self) -> ReadOptions {
+        ReadOptions { variant: self.variant.clone() }
     }
 
     /// Whether the command line says what a warning about the file asks for.
@@ -48,7 +48,7 @@ impl OpenOptions {
 
 /// A system that can be run.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSystem {
     /// The texts that the system was read from.
     pub files: Files,
     pub system: System,
@@ -56,7 +56,7 @@ pub struct Loaded {
 }
 
 /// Reads a system file without planning it; what problems are left are remarks. Its format follows from its ending.
-pub fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Error> {
+pub fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, Error> {
     let document = document(file, asked, registry)?;
     if document.has_errors() {
         return Err(Error::input(document.problems, document.files));
@@ -65,7 +65,7 @@ pub fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document,
 }
 
 /// As much of a system file as could be understood.
-fn document(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Error> {
+fn document(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, Error> {
     if let Some(found) = foreign::recognise(file) {
         let (shown, what) = (file.display(), found.what);
         let words = format!(
@@ -142,7 +142,7 @@ pub fn open(what: &[String], options: &OpenOptions, registry: &Registry) -> Resu
 }
 
 /// Opens and plans a system.
-pub fn load(what: &[String], options: &OpenOptions, registry: &Registry) -> Result<Loaded, Error> {
+pub fn load(what: &[String], options: &OpenOptions, registry: &Registry) -> Result<LoadedSystem, Error> {
     plan_document(open(what, options, registry)?, options, registry)
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn plan_document(
     document: Document,
     options: &OpenOptions,
     registry: &Registry,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedSystem, Error> {
     let Document { mut files, mut system, mut problems, .. } = document;
     let overrides = options.overrides(&system.folder);
     problems.retain(|problem| !options.answers(problem));
@@ -166,7 +166,7 @@ pub(crate) fn plan_document(
     match plan(&system, registry) {
         Ok(mut plan) if problems.is_empty() => {
             plan.warnings.splice(0..0, warnings);
-            return Ok(Loaded { files, system, plan });
+            return Ok(LoadedSystem { files, system, plan });
         }
         Ok(_) => {}
         Err(found) => problems.extend(found),

@@ -7,7 +7,8 @@ use cosimo_core::{PowerVariable, Registry};
 use cosimo_engine::Layout;
 use cosimo_engine::rows::side_letter;
 use cosimo_system::{
-    Action, BondDecl, Choice, EndRule, Origin, PowerPort, Recipe, RecordPoint, Reject, Step, System, Trigger,
+    Action, BondDecl, Choice, ChoiceOrigin, EndRule, MethodConfig, PowerPort, RecordPoint, Reject,
+    StepConfig, System, Trigger,
 };
 
 /// The plan as people read it.
@@ -95,10 +96,10 @@ fn lines(out: &mut String, system: &System) -> fmt::Result {
     for bond in inside {
         writeln!(out, "  {:<12} {}", bond.name, sides(bond))?;
     }
-    if !system.wires.is_empty() {
+    if !system.connections.is_empty() {
         writeln!(out, "\nwires inside islands")?;
     }
-    for wire in &system.wires {
+    for wire in &system.connections {
         let from: Vec<&str> = wire.from.iter().map(|summand| summand.port.0.as_str()).collect();
         writeln!(out, "  {:<20} = {}", wire.to.0, from.join(" + "))?;
     }
@@ -188,15 +189,15 @@ fn methods(
 ) -> fmt::Result {
     writeln!(out, "\nmethods")?;
     let lines = system.bonds.iter().any(|bond| bond.line.is_some());
-    let sizes = (layout.limits.control.adaptive, layout.limits.control.first(system.recipe.step.size));
-    choices(out, &system.recipe, (!lines).then_some(sizes), axes)?;
+    let sizes = (layout.limits.control.adaptive, layout.limits.control.first(system.methods.step.size));
+    choices(out, &system.methods, (!lines).then_some(sizes), axes)?;
     for island in &system.islands {
         let names: Vec<&str> = island.components.iter().map(|(name, _)| name.as_str()).collect();
         writeln!(out, "\nmethods of island {}, which has {}", island.name, names.join(", "))?;
-        let Step { size, min, max, .. } = island.recipe.step;
-        let adaptive = island.recipe.law.name != Recipe::default().law.name;
+        let StepConfig { size, min, max, .. } = island.methods.step;
+        let adaptive = island.methods.controller.name != MethodConfig::default().controller.name;
         let sizes = size.map(|size| (adaptive, if adaptive { size.clamp(min, max) } else { size }));
-        choices(out, &island.recipe, sizes, axes)?;
+        choices(out, &island.methods, sizes, axes)?;
     }
     if !system.islands.is_empty() {
         writeln!(out)?;
@@ -218,7 +219,7 @@ fn methods(
 /// What was chosen on every axis, and whether and from where the sizes of steps change, if somebody chose them.
 fn choices(
     out: &mut String,
-    recipe: &Recipe,
+    recipe: &MethodConfig,
     sizes: Option<(bool, f64)>,
     axes: &[(&str, Vec<EntryListing>)],
 ) -> fmt::Result {
@@ -228,7 +229,7 @@ fn choices(
         ("input", &recipe.input.default),
         ("correction", &recipe.correction.default),
         ("estimate", &recipe.estimate),
-        ("controller", &recipe.law),
+        ("controller", &recipe.controller),
     ] {
         writeln!(
             out,
@@ -273,11 +274,11 @@ fn actions(out: &mut String, system: &System) -> fmt::Result {
     writeln!(out)
 }
 
-fn origin(origin: Origin) -> &'static str {
+fn origin(origin: ChoiceOrigin) -> &'static str {
     match origin {
-        Origin::Default => "default",
-        Origin::File => "from the file",
-        Origin::CommandLine => "from the command line",
+        ChoiceOrigin::Default => "default",
+        ChoiceOrigin::File => "from the file",
+        ChoiceOrigin::CommandLine => "from the command line",
     }
 }
 

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use cosimo_core::Time;
 use cosimo_engine::{Plan, RunError, Summary};
-use cosimo_record::{Files, Memory, RowCount, Tee};
+use cosimo_record::{Files, MemoryRecorder, RowCount, Tee};
 use cosimo_system::Problem;
 
 use crate::error::{Error, ErrorKind};
-use crate::observer::{End, Moment, Observer, SavedState, Start, Warn, When, save};
+use crate::observer::{Moment, Observer, RunEnd, RunStart, SavedState, Warn, When, save};
 use crate::observers::{RealTime, Reference};
-use crate::open::Loaded;
+use crate::open::LoadedSystem;
 use crate::outcome::Outcome;
 use crate::simulation::{RunInputs, Simulation};
 use crate::ticker::Ticker;
@@ -28,7 +28,7 @@ pub struct Run<'o> {
     from: f64,
     results: Vec<PathBuf>,
     rows: Vec<RowCount>,
-    memory: Option<Memory>,
+    memory: Option<MemoryRecorder>,
     failure: Option<Error>,
     /// An FMU may change the working folder.
     folder: Option<PathBuf>,
@@ -43,11 +43,11 @@ impl std::fmt::Debug for Run<'_> {
 impl<'o> Run<'o> {
     pub(crate) fn begin(
         simulation: Simulation<'o>,
-        loaded: Loaded,
+        loaded: LoadedSystem,
         (results, files): (Vec<PathBuf>, Files),
         open_to_changes: bool,
     ) -> Result<Run<'o>, Error> {
-        let Loaded { files: texts, system, plan } = loaded;
+        let LoadedSystem { files: texts, system, plan } = loaded;
         let (from, saved) = simulation.resumed.unzip();
         let inputs = RunInputs {
             what: simulation.what,
@@ -72,7 +72,7 @@ impl<'o> Run<'o> {
         (observers.warn)(&plan.warnings);
         let planned = plan.warnings.len();
         let rows = files.counts();
-        let memory = simulation.in_memory.then(Memory::default);
+        let memory = simulation.in_memory.then(MemoryRecorder::default);
         let mut recorders = Tee::default();
         if !results.is_empty() {
             recorders.0.push(Box::new(files));
@@ -86,7 +86,7 @@ impl<'o> Run<'o> {
             }
             let plan = if open_to_changes { plan.open_to_changes().rewinding() } else { plan };
             let mut run = cosimo_engine::Run::new(plan, inputs.threads)?;
-            (observers.warn)(&run.remarks()[planned..]);
+            (observers.warn)(&run.warnings()[planned..]);
             if let Some((saved, from)) = saved.as_ref().zip(inputs.resumed.as_ref()) {
                 run.load(&saved.checkpoint).map_err(|error| {
                     let message = format!("cannot go on from `{}`: {error}", from.file);
@@ -230,17 +230,17 @@ impl<'o> Run<'o> {
             wall_time: self.begun.elapsed(),
             from: self.from,
             results: self.results.iter().cloned().zip(self.rows.iter().map(RowCount::rows)).collect(),
-            table: self.memory.as_ref().map(Memory::table),
+            table: self.memory.as_ref().map(MemoryRecorder::table),
             reference: Vec::new(),
             reference_limits: String::new(),
             real_time: None,
             checkpoint: None,
-            warnings: self.run.remarks().to_vec(),
+            warnings: self.run.warnings().to_vec(),
             failure: None,
             unwritten: Vec::new(),
         };
         for attached in &mut self.observers.list {
-            let mut end = End {
+            let mut end = RunEnd {
                 inputs: &self.inputs,
                 error: failure.as_ref(),
                 started: Some((&self.run, &mut outcome)),
@@ -262,14 +262,14 @@ fn unknown(path: &str, problem: Option<Box<Problem>>) -> Error {
 
 /// Observers, and what they share.
 struct Observers<'o> {
-    list: Vec<Attached<'o>>,
+    list: Vec<AttachedObserver<'o>>,
     warn: Warn<'o>,
     interrupted: &'o AtomicBool,
     stop: Cell<bool>,
     clock: Ticker,
 }
 
-struct Attached<'o> {
+struct AttachedObserver<'o> {
     observer: Box<dyn Observer + 'o>,
     when: When,
     called: Instant,
@@ -279,7 +279,7 @@ struct Attached<'o> {
 impl<'o> Observers<'o> {
     fn new(list: Vec<Box<dyn Observer + 'o>>, warn: Warn<'o>, interrupted: &'o AtomicBool) -> Observers<'o> {
         let now = Instant::now();
-        let attach = |observer: Box<dyn Observer + 'o>| Attached {
+        let attach = |observer: Box<dyn Observer + 'o>| AttachedObserver {
             when: observer.when(),
             observer,
             called: now,
@@ -303,7 +303,7 @@ impl<'o> Observers<'o> {
     }
 
     fn begin(&mut self, plan: &Plan, inputs: &RunInputs, results: &[PathBuf]) -> Result<(), Error> {
-        let start = Start { inputs, layout: &plan.layout, results, warnings: &plan.warnings };
+        let start = RunStart { inputs, layout: &plan.layout, results, warnings: &plan.warnings };
         for attached in &mut self.list {
             attached.begun = true;
             attached.observer.begin(&start)?;
@@ -348,7 +348,7 @@ impl<'o> Observers<'o> {
     /// Tells those that have begun why there is no run.
     fn never_started(&mut self, inputs: &RunInputs, error: Error) -> Error {
         for attached in self.list.iter_mut().filter(|attached| attached.begun) {
-            let mut end = End { inputs, error: Some(&error), started: None, warn: &mut *self.warn };
+            let mut end = RunEnd { inputs, error: Some(&error), started: None, warn: &mut *self.warn };
             if let Err(unwritten) = attached.observer.end(&mut end) {
                 end.warn(unwritten.to_string());
             }

@@ -10,6 +10,7 @@ use cosimo_core::{Registry, Source, Value};
 use cosimo_native::Blueprint;
 use cosimo_system::{Document, Files, Problem, System};
 
+use crate::checkpoint_file::CheckpointFile;
 use crate::error::{Error, ErrorKind};
 use crate::input_files;
 use crate::observer::{Moment, Observer, OnStep, Warn};
@@ -17,7 +18,6 @@ use crate::observers::{CertificateFile, CheckpointSchedule, Checkpointing, Summa
 use crate::open::{self, OpenOptions};
 use crate::outcome::Outcome;
 use crate::run::Run;
-use crate::saved::Saved;
 
 /// Everything that goes into a run.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ pub struct Simulation<'o> {
     pub(crate) registry: Registry,
     pub(crate) threads: usize,
     pub(crate) command: Vec<String>,
-    pub(crate) resumed: Option<(ResumedFrom, Saved)>,
+    pub(crate) resumed: Option<(ResumedFrom, CheckpointFile)>,
     pub(crate) results: Vec<PathBuf>,
     pub(crate) in_memory: bool,
     pub(crate) call_log: Option<PathBuf>,
@@ -324,14 +324,14 @@ impl<'o> Simulation<'o> {
 
     /// The command line that is named in certificate, report and checkpoints.
     #[must_use]
-    pub fn begun_by(mut self, command: &[String]) -> Self {
+    pub fn command_line(mut self, command: &[String]) -> Self {
         self.command = command.to_vec();
         self
     }
 
     /// Continues a run that was saved in a file. The simulation must be the one that was saved, result files included: they
     /// are continued. Fails where a file that went into the run has changed.
-    pub fn resume(mut self, file: &str, saved: Saved) -> Result<Self, Error> {
+    pub fn resume(mut self, file: &str, saved: CheckpointFile) -> Result<Self, Error> {
         input_files::compare(&saved.origin.inputs)?;
         let stop = self.options.overrides.stop;
         let from = ResumedFrom { file: file.into(), time: saved.time, computing: saved.computing, stop };

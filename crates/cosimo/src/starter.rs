@@ -68,7 +68,7 @@ fn around(system: &System, interfaces: &[Interface], folder: &Path) -> String {
     let written = parts(&mut text, system, interfaces, folder)
         .and_then(|()| connections(&mut text, system, interfaces))
         .and_then(|()| {
-            let step = system.recipe.step.size.unwrap_or(1e-3);
+            let step = system.methods.step.size.unwrap_or(1e-3);
             writeln!(text, "{METHOD}step = {{ size = {} }} # s", number_text(step))
         });
     debug_assert!(written.is_ok(), "a string takes everything");

@@ -2,8 +2,8 @@
 
 use cosimo_engine::{BondSummary, Verdict};
 
-use super::rerun::{Base, BondEnds, Found, Signal, larger};
-use super::{Agreement, Basis, BondJudged, Judged, Wish, percent};
+use super::rerun::{Base, BondEnds, RerunValues, SignalSource, larger};
+use super::{Agreement, Basis, BondError, SignalError, VerifyOptions, percent};
 
 /// Below this part of a signal's size, differences are rounding.
 const ROUNDING: f64 = 1e-13;
@@ -19,8 +19,8 @@ const APART: f64 = 10.0;
 /// The run with three steps.
 pub(super) struct Three<'a> {
     pub(super) base: &'a Base,
-    pub(super) half: &'a Found,
-    pub(super) quarter: &'a Found,
+    pub(super) half: &'a RerunValues,
+    pub(super) quarter: &'a RerunValues,
 }
 
 impl Three<'_> {
@@ -48,8 +48,8 @@ impl Three<'_> {
         column: usize,
         undivided: Option<&[f64]>,
         sequence: Option<&[f64]>,
-        wish: &Wish<'_>,
-    ) -> Judged {
+        wish: &VerifyOptions<'_>,
+    ) -> SignalError {
         let (mut largest, mut differences) = (0.0f64, [0.0f64; 2]);
         let mut apart = (0.0, f64::NAN);
         for row in self.common() {
@@ -62,7 +62,7 @@ impl Three<'_> {
         let (basis, order, error_bar, at) = self.error_bar(column, largest, differences, apart.1);
         let distance = |from: Option<&[f64]>| from.and_then(|from| self.base.distance(column, from));
         let known = distance(undivided);
-        let mut judged = Judged {
+        let mut judged = SignalError {
             name: self.base.signals[column].0.clone(),
             unit: self.base.units[column].clone(),
             at: known.filter(|(known, _)| *known > error_bar).map_or(at, |(_, at)| at),
@@ -110,10 +110,10 @@ impl Three<'_> {
         &self,
         k: usize,
         bond: &BondEnds,
-        judged: &[Judged],
+        judged: &[SignalError],
         chosen: &[bool],
-        wish: &Wish<'_>,
-    ) -> BondJudged {
+        wish: &VerifyOptions<'_>,
+    ) -> BondError {
         let totals = [&self.base.totals, &self.half.totals, &self.quarter.totals].map(|totals| totals[k]);
         let summaries = totals.map(|totals| BondSummary::of(&bond.name, &totals, 0.0));
         let energy_defects = [0, 1, 2].map(|run| summaries[run].share);
@@ -135,8 +135,8 @@ impl Three<'_> {
             Agreement::Agree
         };
         let order = (energy_defects[0] / energy_defects[2]).log2() / 2.0;
-        let energy = self.base.signals.iter().position(|(_, signal)| *signal == Signal::Transmitted(k));
-        let mut found = BondJudged {
+        let energy = self.base.signals.iter().position(|(_, signal)| *signal == SignalSource::Transmitted(k));
+        let mut found = BondError {
             name: bond.name.clone(),
             energy_defects,
             order: order.is_finite().then_some(order),
@@ -154,7 +154,7 @@ impl Three<'_> {
 }
 
 /// The energy defect beside the error.
-fn words(bond: &BondJudged) -> String {
+fn words(bond: &BondError) -> String {
     let name = &bond.name;
     let falls = bond.order.map_or(String::new(), |order| format!(" (falls with order {order:.2})"));
     let error = bond.worst_signal.as_ref().map_or("no error known".to_owned(), |signal| {

@@ -17,11 +17,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
-use crate::forecast::three;
+use crate::forecast::three_digits;
 use crate::order::Truth;
 use crate::variant::VariantError;
 use judge::Three;
-use rerun::{Along, Reruns, Signal, is_steady, planned, refuse, run_itself};
+use rerun::{RerunContext, Reruns, SignalSource, is_steady, planned, refuse, run_itself};
 
 /// One of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub enum Rerun {
 }
 
 impl Rerun {
-    pub fn words(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Rerun::Itself => "as it is",
             Rerun::Half => "with half the step",
@@ -48,10 +48,10 @@ impl Rerun {
 }
 
 /// Called after every step, with the run on its own thread; `false` stops everything.
-pub type Look = Box<dyn FnMut(&Run) -> bool>;
+pub type StepCallback = Box<dyn FnMut(&Run) -> bool>;
 
 /// What is wanted, and how.
-pub struct Wish<'a> {
+pub struct VerifyOptions<'a> {
     /// Allowed error, as a part of the largest value of a signal, and on top of that.
     pub tolerance: f64,
     pub absolute: f64,
@@ -59,10 +59,10 @@ pub struct Wish<'a> {
     pub signals: &'a [String],
     /// Runs at the same time.
     pub jobs: usize,
-    pub watch: &'a (dyn Fn(Rerun) -> Look + Sync),
+    pub watch: &'a (dyn Fn(Rerun) -> StepCallback + Sync),
 }
 
-impl std::fmt::Debug for Wish<'_> {
+impl std::fmt::Debug for VerifyOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Wish({}, {}, {:?})", self.tolerance, self.absolute, self.signals)
     }
@@ -74,11 +74,11 @@ pub enum VerifyError {
     TooShort(usize),
     #[error("`{0}` takes steps of {1} s inside, and cannot be run with a quarter of {2} s")]
     Inside(String, f64, f64),
-    #[error("it cannot be run {}: {}", .0.words(), .1)]
+    #[error("it cannot be run {}: {}", .0.text(), .1)]
     Refused(Rerun, VariantError),
     #[error("no signal is called {0}")]
     NoSignal(String),
-    #[error("the run {} failed: {}", .0.words(), .1)]
+    #[error("the run {} failed: {}", .0.text(), .1)]
     Failed(Rerun, VariantError),
     #[error("interrupted")]
     Interrupted,
@@ -96,7 +96,7 @@ impl VerifyError {
     fn coded(&self) -> String {
         match self {
             VerifyError::Failed(which, VariantError::Run(error)) => {
-                format!("the run {} failed: {}", which.words(), error.coded())
+                format!("the run {} failed: {}", which.text(), error.text_with_code())
             }
             other => other.to_string(),
         }
@@ -135,18 +135,18 @@ pub struct Verification {
     pub other_sequence: Option<&'static str>,
     /// Why there is none.
     pub no_other_sequence: Option<String>,
-    pub undivided: Option<Undivided>,
+    pub monolithic: Option<MonolithicSource>,
     /// Why there is none.
     pub no_undivided: Option<String>,
     /// The worst first.
-    pub signals: Vec<Judged>,
-    pub bonds: Vec<BondJudged>,
+    pub signals: Vec<SignalError>,
+    pub bonds: Vec<BondError>,
 }
 
 /// What signals are held against beside smaller steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Undivided {
+pub enum MonolithicSource {
     /// The reference model of the system.
     Reference,
     /// Units for model exchange, integrated together.
@@ -157,7 +157,7 @@ pub enum Undivided {
 /// How large the error of a signal is; a number that is infinite or none at all is null.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Judged {
+pub struct SignalError {
     pub name: String,
     /// Of all its numbers that are no shares; empty where nobody says.
     pub unit: String,
@@ -192,7 +192,7 @@ pub enum Basis {
     NoOrder,
 }
 
-impl Judged {
+impl SignalError {
     /// The bar, or what is known to be the error where that is larger.
     pub fn error(&self) -> f64 {
         self.from_undivided.map_or(self.error_bar, |known| known.max(self.error_bar))
@@ -215,7 +215,8 @@ impl Judged {
     }
 
     fn words(&self) -> String {
-        let at = if self.at.is_finite() { format!(", at t = {} s", three(self.at)) } else { String::new() };
+        let at =
+            if self.at.is_finite() { format!(", at t = {} s", three_digits(self.at)) } else { String::new() };
         format!("`{}` with {} of its largest value{at}", self.name, percent(self.relative(0.0)))
     }
 }
@@ -223,7 +224,7 @@ impl Judged {
 /// The energy defect of a bond beside the error.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct BondJudged {
+pub struct BondError {
     pub name: String,
     /// The energy defect as a share of the energy exchanged, with all three steps.
     pub energy_defects: [f64; 3],
@@ -264,7 +265,7 @@ pub fn verify(
     system: &System,
     registry: &Registry,
     truth: Result<Truth<'_>, String>,
-    wish: &Wish<'_>,
+    wish: &VerifyOptions<'_>,
 ) -> Result<Verification, VerifyError> {
     // Rows are not written; every signal is looked at where all runs meet.
     let mut system = system.clone();
@@ -276,26 +277,26 @@ pub fn verify(
     if base.instants.len() < 5 {
         return Err(VerifyError::TooShort(base.instants.len() - 1));
     }
-    let along = Along { base: &base, steady, registry, watch: wish.watch };
-    let Reruns { half, quarter, sequence, strong } = along.reruns(&system, truth.is_err(), wish.jobs)?;
+    let along = RerunContext { base: &base, steady, registry, watch: wish.watch };
+    let Reruns { half, quarter, sequence, monolithic: strong } =
+        along.reruns(&system, truth.is_err(), wish.jobs)?;
     let undivided = match truth {
-        Ok(truth) => {
-            truth(&base.kept_instants()).map(|solution| (Undivided::Reference, base.columns_of(&solution)))
-        }
+        Ok(truth) => truth(&base.kept_instants())
+            .map(|solution| (MonolithicSource::Reference, base.columns_of(&solution))),
         Err(reason) => strong
-            .map(|found| (Undivided::Strong, found.values))
+            .map(|found| (MonolithicSource::Strong, found.values))
             .map_err(|cause| format!("{reason}; {cause}")),
     };
     let three = Three { base: &base, half: &half, quarter: &quarter };
     let known = undivided.as_ref().ok().map(|(_, values)| values.as_slice());
     let other = sequence.as_ref().ok().map(|(_, found)| found.values.as_slice());
-    let judged: Vec<Judged> =
+    let judged: Vec<SignalError> =
         (0..base.signals.len()).map(|column| three.signal(column, known, other, wish)).collect();
     let chosen = chosen(&base.signals, wish);
     let bonds = base.bonds.iter().enumerate();
     let bonds = bonds.map(|(k, bond)| three.bond(k, bond, &judged, &chosen, wish)).collect();
     let signals = judged.into_iter().zip(&chosen).filter(|(_, chosen)| **chosen);
-    let mut signals: Vec<Judged> = signals.map(|(judged, _)| judged).collect();
+    let mut signals: Vec<SignalError> = signals.map(|(judged, _)| judged).collect();
     if signals.is_empty() && !wish.signals.is_empty() {
         let named: Vec<String> = wish.signals.iter().map(|pattern| format!("`{pattern}`")).collect();
         return Err(VerifyError::NoSignal(named.join(" or ")));
@@ -323,7 +324,7 @@ pub fn verify(
         to,
         other_sequence: sequence.as_ref().ok().map(|(name, _)| *name),
         no_other_sequence: sequence.err(),
-        undivided: undivided.as_ref().ok().map(|(which, _)| *which),
+        monolithic: undivided.as_ref().ok().map(|(which, _)| *which),
         no_undivided: undivided.err(),
         signals,
         bonds,
@@ -331,14 +332,16 @@ pub fn verify(
 }
 
 /// Which signals are judged; what bonds transmit never is.
-fn chosen(signals: &[(String, Signal)], wish: &Wish<'_>) -> Vec<bool> {
+fn chosen(signals: &[(String, SignalSource)], wish: &VerifyOptions<'_>) -> Vec<bool> {
     let patterns: Vec<WildMatch> = wish.signals.iter().map(|pattern| WildMatch::new(pattern)).collect();
     let named = |name: &String| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name));
-    let wanted = |(name, signal): &(String, Signal)| named(name) && !matches!(signal, Signal::Transmitted(_));
+    let wanted = |(name, signal): &(String, SignalSource)| {
+        named(name) && !matches!(signal, SignalSource::Transmitted(_))
+    };
     signals.iter().map(wanted).collect()
 }
 
-fn verdict(signals: &[Judged], tolerance: f64, lines: bool) -> String {
+fn verdict(signals: &[SignalError], tolerance: f64, lines: bool) -> String {
     let doubtful = signals.iter().filter(|signal| !signal.believed).count();
     let at = percent(tolerance);
     let count = format!("{} signal{}", signals.len(), if signals.len() == 1 { "" } else { "s" });

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use cosimo_core::{PowerVariable, Registry, Value};
 use cosimo_engine::{BondTotals, Layout, Plan, Run, plan};
-use cosimo_system::{Choice, EndRule, Exchange, PerInput, Reject, Results, StrongDecl, System};
+use cosimo_system::{Choice, EndRule, Exchange, MonolithicDecl, PerInput, Reject, Results, System};
 use wildmatch::WildMatch;
 
-use super::{Look, Rerun, VerifyError, Wish};
+use super::{Rerun, StepCallback, VerifyError, VerifyOptions};
 use crate::variant::VariantError;
 
 /// An instant is met that lies this part of a step away: times are rounded.
@@ -38,7 +38,7 @@ pub(super) fn refuse(
     steady: bool,
     registry: &Registry,
 ) -> Result<(), VerifyError> {
-    if let Some(everybody) = system.recipe.step.size.filter(|_| !layout.limits.control.adaptive) {
+    if let Some(everybody) = system.methods.step.size.filter(|_| !layout.limits.control.adaptive) {
         for (name, interface) in layout.topology.names.iter().zip(&layout.topology.interfaces) {
             let Some(inside) = interface.internal_step else { continue };
             let own = system.components.iter().find(|component| component.name == *name);
@@ -66,13 +66,13 @@ fn finer(system: &System, parts: u32, steps: &[f64]) -> System {
     for component in &mut finer.components {
         component.step.iter_mut().for_each(|(size, _)| *size *= share);
     }
-    let step = &mut finer.recipe.step;
+    let step = &mut finer.methods.step;
     if let [first, second, ..] = steps {
         step.size = Some((second - first) * share);
         step.reject = Reject::Never;
-        finer.recipe.law = Choice::named("fixed");
+        finer.methods.controller = Choice::named("fixed");
     } else {
-        for recipe in finer.recipes_mut() {
+        for recipe in finer.method_configs_mut() {
             recipe.step.size = recipe.step.size.map(|size| size * share);
         }
     }
@@ -88,14 +88,14 @@ fn together(mut whole: System) -> System {
     for component in &mut whole.components {
         component.step = None;
     }
-    let recipe = &mut whole.recipe;
+    let recipe = &mut whole.methods;
     recipe.partition = Choice::named("jacobi");
     recipe.iteration = Choice::named("once");
     recipe.input = PerInput::all(Choice::named("hold"));
     recipe.correction = PerInput::all(Choice::named("none"));
     recipe.exchange = PerInput::all(Exchange::Stale);
     recipe.estimate = Choice::named("none");
-    whole.strong = vec![StrongDecl {
+    whole.monolithic = vec![MonolithicDecl {
         name: "whole".into(),
         components: whole.components.iter().map(|component| (component.name.clone(), 0..0)).collect(),
         options: STRONG.iter().map(|(name, value)| ((*name).into(), Value::Number(*value), 0..0)).collect(),
@@ -106,7 +106,7 @@ fn together(mut whole: System) -> System {
 
 /// Where a number of a run comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Signal {
+pub(super) enum SignalSource {
     Output(usize),
     Input(usize),
     /// Energy that a bond transmitted so far.
@@ -114,7 +114,7 @@ pub(super) enum Signal {
 }
 
 /// All outputs, inputs that the results name, and what bonds transmit.
-fn signals(layout: &Layout, system: &System, recorded: &Results) -> Vec<(String, Signal)> {
+fn signals(layout: &Layout, system: &System, recorded: &Results) -> Vec<(String, SignalSource)> {
     let ports = layout.ports();
     // Delays are what is halved, and whether an end stands still follows from them: neither is a result.
     let books: Vec<String> = system
@@ -131,22 +131,22 @@ fn signals(layout: &Layout, system: &System, recorded: &Results) -> Vec<(String,
         .collect();
     let outputs = (0..layout.topology.shape.outputs)
         .filter(|output| !books.contains(&layout.topology.names[layout.topology.owners[*output]]))
-        .map(|output| (ports.path(PowerVariable::Output(output)), Signal::Output(output)));
+        .map(|output| (ports.path(PowerVariable::Output(output)), SignalSource::Output(output)));
     let inputs = (0..layout.topology.shape.inputs)
-        .map(|input| (ports.path(PowerVariable::Input(input)), Signal::Input(input)))
+        .map(|input| (ports.path(PowerVariable::Input(input)), SignalSource::Input(input)))
         .filter(|(name, _)| patterns.iter().any(|pattern| pattern.matches(name)));
     let bonds = layout.topology.bonds.iter().enumerate();
-    let bonds =
-        bonds.map(|(k, bond)| (format!("bond.{}.transmitted_energy", bond.name), Signal::Transmitted(k)));
+    let bonds = bonds
+        .map(|(k, bond)| (format!("bond.{}.transmitted_energy", bond.name), SignalSource::Transmitted(k)));
     outputs.chain(inputs).chain(bonds).collect()
 }
 
 /// Adds a row; what the run does not have is no number.
-fn read(run: &Run, signals: &[Option<Signal>], into: &mut Vec<f64>) {
+fn read(run: &Run, signals: &[Option<SignalSource>], into: &mut Vec<f64>) {
     into.extend(signals.iter().map(|signal| match signal {
-        Some(Signal::Output(output)) => run.outputs()[*output],
-        Some(Signal::Input(input)) => run.layout().topology.couplings.value(*input, run.outputs()),
-        Some(Signal::Transmitted(bond)) => run.ledger().totals[*bond].transmitted,
+        Some(SignalSource::Output(output)) => run.outputs()[*output],
+        Some(SignalSource::Input(input)) => run.layout().topology.couplings.value(*input, run.outputs()),
+        Some(SignalSource::Transmitted(bond)) => run.ledger().totals[*bond].transmitted,
         None => f64::NAN,
     }));
 }
@@ -157,7 +157,7 @@ pub(super) struct Base {
     /// There is only one simulator.
     pub(super) single: bool,
     pub(super) exact_end: bool,
-    pub(super) signals: Vec<(String, Signal)>,
+    pub(super) signals: Vec<(String, SignalSource)>,
     pub(super) units: Vec<String>,
     pub(super) bonds: Vec<BondEnds>,
     pub(super) recorded: Results,
@@ -215,7 +215,7 @@ pub(super) fn run_itself(
     plan: Plan,
     system: &System,
     recorded: &Results,
-    wish: &Wish<'_>,
+    wish: &VerifyOptions<'_>,
 ) -> Result<Base, VerifyError> {
     let failed = |error| VerifyError::Failed(Rerun::Itself, VariantError::Run(error));
     let mut run = Run::new(plan, 1).map_err(failed)?;
@@ -223,7 +223,7 @@ pub(super) fn run_itself(
     let layout = run.layout();
     let signals = signals(layout, system, recorded);
     let columns = run.columns();
-    let unit = |(name, _): &(String, Signal)| {
+    let unit = |(name, _): &(String, SignalSource)| {
         let column = columns.names.iter().position(|known| known == name);
         column.and_then(|column| columns.units.get(column)).cloned().unwrap_or_default()
     };
@@ -242,7 +242,7 @@ pub(super) fn run_itself(
     };
     let width = base.signals.len();
     let most = (KEPT / width.max(1)).clamp(INSTANTS.0, INSTANTS.1);
-    let all: Vec<Option<Signal>> = base.signals.iter().map(|(_, signal)| Some(*signal)).collect();
+    let all: Vec<Option<SignalSource>> = base.signals.iter().map(|(_, signal)| Some(*signal)).collect();
     let mut every = 1;
     loop {
         let place = base.instants.len();
@@ -274,7 +274,7 @@ pub(super) fn run_itself(
 }
 
 /// The outputs of the components that a bond joins. Those of islands and lines are not in the layout, only in the system.
-fn ends(name: &str, system: &System, layout: &Layout, signals: &[(String, Signal)]) -> BondEnds {
+fn ends(name: &str, system: &System, layout: &Layout, signals: &[(String, SignalSource)]) -> BondEnds {
     let ports = layout.ports();
     let owner = |path: &String| {
         let inside =
@@ -293,44 +293,44 @@ fn ends(name: &str, system: &System, layout: &Layout, signals: &[(String, Signal
             sides.filter_map(|side| owner(&side.effort.0)).collect()
         }
     };
-    let of = |signal: &Signal| matches!(signal, Signal::Output(output) if joined.contains(&layout.topology.owners[*output]));
+    let of = |signal: &SignalSource| matches!(signal, SignalSource::Output(output) if joined.contains(&layout.topology.owners[*output]));
     let columns = (0..signals.len()).filter(|column| of(&signals[*column].1)).collect();
     BondEnds { name: name.into(), columns }
 }
 
 /// What a rerun gave, at the instants of the run.
-pub(super) struct Found {
+pub(super) struct RerunValues {
     pub(super) values: Vec<f64>,
     pub(super) totals: Vec<BondTotals>,
 }
 
 /// How reruns follow the run.
-pub(super) struct Along<'a> {
+pub(super) struct RerunContext<'a> {
     pub(super) base: &'a Base,
     /// Steps of one size, which meet the instants by themselves.
     pub(super) steady: bool,
     pub(super) registry: &'a Registry,
-    pub(super) watch: &'a (dyn Fn(Rerun) -> Look + Sync),
+    pub(super) watch: &'a (dyn Fn(Rerun) -> StepCallback + Sync),
 }
 
-type Outcome = Result<Found, VerifyError>;
+type RerunResult = Result<RerunValues, VerifyError>;
 
 /// What the reruns gave, or for those beside smaller steps why there is nothing.
 pub(super) struct Reruns {
-    pub(super) half: Found,
-    pub(super) quarter: Found,
+    pub(super) half: RerunValues,
+    pub(super) quarter: RerunValues,
     /// With the partition that it has.
-    pub(super) sequence: Result<(&'static str, Found), String>,
-    pub(super) strong: Result<Found, String>,
+    pub(super) sequence: Result<(&'static str, RerunValues), String>,
+    pub(super) monolithic: Result<RerunValues, String>,
 }
 
-impl Along<'_> {
+impl RerunContext<'_> {
     /// Plans all reruns and runs those that can be.
     pub(super) fn reruns(&self, system: &System, strong: bool, jobs: usize) -> Result<Reruns, VerifyError> {
         let steps: &[f64] = if self.steady { &[] } else { &self.base.instants };
         let mut reruns =
             vec![(Rerun::Quarter, finer(system, 4, steps)), (Rerun::Half, finer(system, 2, steps))];
-        let other = if system.recipe.partition.name == "jacobi" { "gauss-seidel" } else { "jacobi" };
+        let other = if system.methods.partition.name == "jacobi" { "gauss-seidel" } else { "jacobi" };
         let alone = if system.bonds.iter().any(|bond| bond.line.is_some()) {
             Some("lines part the simulators into islands")
         } else {
@@ -346,7 +346,7 @@ impl Along<'_> {
             Ok(())
         };
         let sequence = add(Rerun::OtherSequence, &|mut changed| {
-            changed.recipe.partition = Choice::named(other);
+            changed.methods.partition = Choice::named(other);
             changed
         });
         let strong = if strong { add(Rerun::Strong, &together) } else { Err(String::new()) };
@@ -358,11 +358,15 @@ impl Along<'_> {
         let mut beside = |which: Rerun| take(which).map_err(|error| error.coded());
         let sequence = sequence.and_then(|()| Ok((other, beside(Rerun::OtherSequence)?)));
         let strong = strong.and_then(|()| beside(Rerun::Strong));
-        Ok(Reruns { half, quarter, sequence, strong })
+        Ok(Reruns { half, quarter, sequence, monolithic: strong })
     }
 
     /// All reruns, several at a time, each made on the thread it lives on.
-    fn all(&self, reruns: &[(Rerun, System)], jobs: usize) -> Result<BTreeMap<Rerun, Outcome>, VerifyError> {
+    fn all(
+        &self,
+        reruns: &[(Rerun, System)],
+        jobs: usize,
+    ) -> Result<BTreeMap<Rerun, RerunResult>, VerifyError> {
         let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let work = || {
             while let Some((which, system)) = reruns.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -379,14 +383,14 @@ impl Along<'_> {
             drop(others); // joined by the scope
         });
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let interrupted = |outcome: &Outcome| matches!(outcome, Err(VerifyError::Interrupted));
+        let interrupted = |outcome: &RerunResult| matches!(outcome, Err(VerifyError::Interrupted));
         if found.len() < reruns.len() || found.values().any(interrupted) {
             return Err(VerifyError::Interrupted);
         }
         Ok(found)
     }
 
-    fn follow(&self, which: Rerun, system: &System) -> Outcome {
+    fn follow(&self, which: Rerun, system: &System) -> RerunResult {
         let failed = |error| VerifyError::Failed(which, error);
         let run = Run::new(planned(system, self.registry).map_err(failed)?, 1);
         let mut run = run.map_err(|error| failed(VariantError::Run(error)))?;
@@ -413,17 +417,17 @@ impl Along<'_> {
         // It may have ended before, where a scenario ends runs.
         follower.values.resize(self.base.kept.len() * self.base.signals.len(), f64::NAN);
         let totals = run.summary().bonds.iter().map(|bond| bond.totals).collect();
-        Ok(Found { values: follower.values, totals })
+        Ok(RerunValues { values: follower.values, totals })
     }
 }
 
 struct Follower<'a> {
     base: &'a Base,
-    signals: Vec<Option<Signal>>,
+    signals: Vec<Option<SignalSource>>,
     values: Vec<f64>,
     /// The next row of the base.
     row: usize,
-    look: Look,
+    look: StepCallback,
     which: Rerun,
 }
 

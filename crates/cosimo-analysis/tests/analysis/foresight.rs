@@ -49,7 +49,7 @@ fn exchanged_roles_have_the_radius_of_the_other_cut() {
     let size = 5e-3;
     let held = |case: usize| {
         let mut system = steering(case, size, &LINEAR);
-        system.recipe.input.inputs.clear();
+        system.methods.input.inputs.clear();
         radius(&mut run(&system), size).unwrap().radius
     };
     for (case, other, swap, [teller, receiver]) in [
@@ -122,7 +122,7 @@ fn the_remedies_of_a_forecast_make_the_run_stable() {
     let words = found.problem(&bad).unwrap().hint.unwrap();
     assert!(words.contains("letting `steering` receive the effort of bond `tie-rod`"), "{words}");
     let mut held = steering(1, 5e-3, &[]);
-    held.recipe.input.inputs.clear();
+    held.methods.input.inputs.clear();
     assert!(stays(&held));
     let step = found.remedies.iter().find_map(|remedy| remedy.words.strip_prefix("--step ")).unwrap();
     assert!(stays(&steering(2, step.parse().unwrap(), &[])), "{step}");

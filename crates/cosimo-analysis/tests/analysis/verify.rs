@@ -6,14 +6,15 @@ use std::path::Path;
 use crate::common::{DUAL_MASS, DualMass, Made, folder, history_of, rows, truth_from};
 use cosimo::analysis::order::Truth;
 use cosimo::analysis::verify::{
-    Agreement, Basis, Judged, Look, Rerun, Undivided, Verification, VerifyError, Wish, verify,
+    Agreement, Basis, MonolithicSource, Rerun, SignalError, StepCallback, Verification, VerifyError,
+    VerifyOptions, verify,
 };
 use cosimo::export::{Variant, Version};
 use cosimo::reference;
 use cosimo::system::{Overrides, System, overrides, toml};
 
 /// Nobody looks.
-fn unseen(_: Rerun) -> Look {
+fn unseen(_: Rerun) -> StepCallback {
     Box::new(|_| true)
 }
 
@@ -43,7 +44,7 @@ fn try_verify(system: &System, signals: &[&str], jobs: usize) -> Result<Verifica
     let solve: Truth<'_> = &solve;
     let truth = if system.reference.is_some() { Ok(solve) } else { Err("no reference".to_owned()) };
     let signals: Vec<String> = signals.iter().map(|signal| (*signal).to_owned()).collect();
-    let wish = Wish { tolerance: 0.01, absolute: 1e-9, signals: &signals, jobs, watch: &unseen };
+    let wish = VerifyOptions { tolerance: 0.01, absolute: 1e-9, signals: &signals, jobs, watch: &unseen };
     verify(system, &registry, truth, &wish)
 }
 
@@ -51,7 +52,7 @@ fn verified(system: &System) -> Verification {
     try_verify(system, &[], 2).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn signal<'a>(found: &'a Verification, name: &str) -> &'a Judged {
+fn signal<'a>(found: &'a Verification, name: &str) -> &'a SignalError {
     found.signals.iter().find(|signal| signal.name == name).unwrap_or_else(|| panic!("no `{name}`"))
 }
 
@@ -62,7 +63,7 @@ fn ratios(found: &Verification) -> Vec<(String, f64)> {
 }
 
 fn assert_bars(found: &Verification, about: &str) {
-    assert_eq!(found.undivided, Some(Undivided::Reference), "{about}");
+    assert_eq!(found.monolithic, Some(MonolithicSource::Reference), "{about}");
     let ratios = ratios(found);
     assert!(!ratios.is_empty(), "{about}");
     for (name, ratio) in ratios {
@@ -251,7 +252,7 @@ fn units_for_model_exchange_are_their_own_undivided_form() {
     let method = "input = \"hold\"\nstep = { size = 0.02 }";
     let dual = DualMass { stop: 4.0, method, made: Made::Equations(Version::Two), ..DUAL_MASS };
     let found = verified(&read(&dual.text(), &folder()));
-    assert_eq!(found.undivided, Some(Undivided::Strong));
+    assert_eq!(found.monolithic, Some(MonolithicSource::Strong));
     let exact = |name: &str, place: usize| {
         let table = rows(&dual.text());
         let truth = truth_from(DUAL_MASS.initial, table.column("time").unwrap());
@@ -334,7 +335,7 @@ fn lines_are_verified_by_their_delays() {
     let registry = cosimo::registry();
     let (system, problems) = toml::read(text, Path::new("."), &registry);
     assert!(problems.is_empty(), "{problems:?}");
-    let wish = Wish {
+    let wish = VerifyOptions {
         tolerance: 1e-2,
         absolute: 0.0,
         signals: &["left.v1".to_owned()],
@@ -346,10 +347,11 @@ fn lines_are_verified_by_their_delays() {
     let order = judged.order.unwrap();
     assert!((1.5..2.5).contains(&order), "{judged:?}");
     assert!(judged.error_bar > 1e-3 * judged.largest, "{judged:?}");
-    assert!(found.other_sequence.is_none() && found.undivided.is_none());
+    assert!(found.other_sequence.is_none() && found.monolithic.is_none());
     assert_eq!((found.delays, judged.unit.as_str()), (Some((4e-4, 4e-4)), "m/s"));
     // The line is in the books, and what it shows of itself is no result: its delay is halved on purpose.
-    let all = verify(&system, &registry, Err("no reference".into()), &Wish { signals: &[], ..wish }).unwrap();
+    let all = verify(&system, &registry, Err("no reference".into()), &VerifyOptions { signals: &[], ..wish })
+        .unwrap();
     assert!(all.signals.len() > 5 && all.signals.iter().all(|signal| !signal.name.starts_with("line.")));
     let [spring] = &all.bonds[..] else { panic!("{:?}", all.bonds) };
     assert!(

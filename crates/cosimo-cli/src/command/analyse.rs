@@ -9,22 +9,22 @@ mod stability;
 use cosimo::analysis::variant::refuse_lines;
 use cosimo::core::Registry;
 use cosimo::core::registry::number_text;
-use cosimo::json_schema::About;
+use cosimo::json_schema::FileOutput;
 use cosimo::system::{Document, System};
 use serde::Serialize;
 
-use crate::load::{self, Changes, Parts, Span, draft};
+use crate::load::{self, Parts, Span, SystemOverrides, draft};
 use crate::{exit, output, report};
 
 /// Analyse a coupling: stability, order, correlation, causality
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: AnalyseCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum AnalyseCommand {
     Stability(stability::Args),
     Order(order::Args),
     Correlation(correlation::Args),
@@ -33,10 +33,10 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     match &args.what {
-        What::Stability(args) => stability::run(args),
-        What::Order(args) => order::run(args),
-        What::Correlation(args) => correlation::run(args),
-        What::Causality(args) => causality::run(args),
+        AnalyseCommand::Stability(args) => stability::run(args),
+        AnalyseCommand::Order(args) => order::run(args),
+        AnalyseCommand::Correlation(args) => correlation::run(args),
+        AnalyseCommand::Causality(args) => causality::run(args),
     }
 }
 
@@ -71,12 +71,12 @@ struct Subject {
 impl Subject {
     /// The system with the changes of the command line, or everything that is wrong with it.
     fn system(&self, step: Option<f64>, registry: &Registry) -> Result<System, u8> {
-        let changes = Changes {
+        let changes = SystemOverrides {
             span: self.span.clone(),
             step,
             parts: self.parts.clone(),
             methods: self.methods.clone(),
-            ..Changes::default()
+            ..SystemOverrides::default()
         };
         let document = draft(&self.what, &changes, registry)?;
         let broken = document.has_errors();
@@ -113,7 +113,7 @@ impl Subject {
     /// What was found, for programs or for people.
     fn print<F: Serialize>(&self, found: &F, print: impl Fn(&str, &F)) {
         match self.json {
-            true => output::json(&About { file: &self.name(), found }),
+            true => output::json(&FileOutput { file: &self.name(), found }),
             false => print(&self.name(), found),
         }
     }
@@ -122,12 +122,12 @@ impl Subject {
 /// The step that is looked at: steps of one size are wanted.
 fn constant_step(system: &System) -> Result<f64, u8> {
     refuse_lines(system).map_err(|error| report::refused(error, None))?;
-    let step = &system.recipe.step;
+    let step = &system.methods.step;
     step.size.ok_or_else(|| {
         let (least, most) = (number_text(step.min), number_text(step.max));
         let message = format!(
             "one step size is wanted, and those of the system vary: law `{}`, {least} to {most} s",
-            system.recipe.law.name
+            system.methods.controller.name
         );
         report::refused(message, Some("say which one to look at, as in `--step 1e-3`"))
     })

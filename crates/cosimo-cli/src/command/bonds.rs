@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     let suggestions = bonds(system, &registry).map_err(|problems| refuse(&problems))?;
     let (certain, open): (Vec<&Suggestion>, Vec<&Suggestion>) =
-        suggestions.iter().partition(|suggestion| suggestion.certain());
+        suggestions.iter().partition(|suggestion| suggestion.is_certain());
     if args.apply {
         let candidates: Vec<&Candidate> = certain.iter().flat_map(|found| &found.candidates).collect();
         apply(files, args, &candidates)?;
@@ -77,7 +77,7 @@ fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
     }
     let replacements: Vec<edit::Replacement<'_>> =
         found.iter().map(|candidate| (&candidate.bond, candidate.wires)).collect();
-    let changed = edit::replace_wires(text, &replacements).map_err(|message| {
+    let changed = edit::replace_connections(text, &replacements).map_err(|message| {
         report::refused(
             format!("cannot change `{path}`: {message}"),
             Some("leave `--apply` out, and paste by hand"),
@@ -117,7 +117,7 @@ fn choices(suggestion: &Suggestion, system: &System) -> String {
 fn section(candidate: &Candidate, system: &System) -> String {
     let Candidate { bond, wires, domain, units: [effort, flow], .. } = candidate;
     let wire = |at: usize| {
-        let wire = &system.wires[at];
+        let wire = &system.connections[at];
         let from: Vec<&str> = wire.from.iter().map(|summand| summand.port.0.as_str()).collect();
         format!("{} to {}", from.join(" + "), wire.to.0)
     };

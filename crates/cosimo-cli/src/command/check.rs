@@ -1,8 +1,8 @@
 //! `cosimo check`: everything that is wrong or odd about a system before it runs, and what the run would do. One mistake
 //! hides no other: what can still be judged is judged.
 
-use cosimo::analysis::forecast::{Forecast, NoForecast, forecast, three};
-use cosimo::analysis::stability::How;
+use cosimo::analysis::forecast::{Forecast, NoForecast, forecast, three_digits};
+use cosimo::analysis::stability::ProbeMethod;
 use cosimo::analysis::survey;
 use cosimo::check::{self, CheckReport, MaybeForecast};
 use cosimo::core::registry::number_text;
@@ -87,7 +87,7 @@ fn show(
 
 fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
     let several = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let counts: Vec<String> = [(Severity::Error, "error"), (Severity::Remark, "remark")]
+    let counts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "remark")]
         .into_iter()
         .map(|(severity, word)| (findings.count(severity), word))
         .filter(|(count, _)| *count > 0)
@@ -131,16 +131,19 @@ fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
         Err(reason) => return vec![format!("no forecast: {reason}")],
     };
     let steps = match (forecast.steps, forecast.most_steps) {
-        (1, None) => format!("1 step of {} s", three(forecast.size)),
-        (count, None) => format!("{count} steps of {} s", three(forecast.size)),
-        (fewest, Some(most)) => format!("{fewest} to {most} steps of at most {} s", three(forecast.size)),
+        (1, None) => format!("1 step of {} s", three_digits(forecast.size)),
+        (count, None) => format!("{count} steps of {} s", three_digits(forecast.size)),
+        (fewest, Some(most)) => {
+            format!("{fewest} to {most} steps of at most {} s", three_digits(forecast.size))
+        }
     };
     let how = match forecast.how {
-        How::States => "",
-        How::Impulses => " (by impulse responses, as a simulator shows no states)",
+        ProbeMethod::States => "",
+        ProbeMethod::Impulses => " (by impulse responses, as a simulator shows no states)",
     };
-    let mut lines = vec![format!("forecast: {steps}; at the start {}{how}", survey::words(forecast.radius))];
-    lines.extend(forecast.limit.map(|whole| format!("  {}", whole.words())));
+    let mut lines =
+        vec![format!("forecast: {steps}; at the start {}{how}", survey::radius_text(forecast.radius))];
+    lines.extend(forecast.limit.map(|whole| format!("  {}", whole.text())));
     lines.extend(forecast.loops.iter().map(|own| format!("  {} alone: {}", own.name, own.limit)));
     lines
 }

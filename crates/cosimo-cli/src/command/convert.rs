@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cosimo::system::{Asked, Unwritten, format};
+use cosimo::system::{ReadOptions, WriteError, format};
 
 use crate::load::read;
 use crate::{exit, report};
@@ -44,19 +44,19 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         let message = format!("`{}` is there already", args.to.display());
         return Err(report::refused(message, Some("choose another name, or replace it with `--overwrite`")));
     }
-    let document = read(&args.from, &Asked { variant: args.variant.clone() }, &registry)?;
+    let document = read(&args.from, &ReadOptions { variant: args.variant.clone() }, &registry)?;
     report::remarks(&document.problems);
     match write(&document, &args.to, &registry) {
         Ok(written) => {
-            report::remarks(&written.remarks);
+            report::remarks(&written.warnings);
             written.files.iter().for_each(|file| println!("wrote {}", file.display()));
             Ok(())
         }
-        Err(Unwritten::Problems(problems)) => {
+        Err(WriteError::Problems(problems)) => {
             report::problems(&problems, &document.files);
             Err(exit::BAD_INPUT)
         }
-        Err(Unwritten::Failed { file, cause }) => {
+        Err(WriteError::Failed { file, cause }) => {
             let why =
                 if file == args.to { String::new() } else { format!(" because of `{}`", file.display()) };
             Err(report::no_file(format!("cannot write `{}`{why}: {cause}", args.to.display()), None))

@@ -2,7 +2,7 @@
 
 use cosimo::plan_text;
 
-use crate::load::{Loaded, Subject};
+use crate::load::{LoadedSystem, Subject};
 use crate::report;
 
 /// Show the plan of a system without running it
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let Loaded { system, plan, .. } = args.subject.load(&registry)?;
+    let LoadedSystem { system, plan, .. } = args.subject.load(&registry)?;
     if args.toml {
         print!("{}", cosimo::system::write::to_toml(&system));
         return Ok(());

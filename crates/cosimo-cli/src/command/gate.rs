@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::certificate::{Check, Limits, gate, results, unchanged};
+use cosimo::certificate::{GateCheck, GateCriteria, gate, results, unchanged};
 use cosimo::paths;
 use cosimo::system::regular;
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     let pass = checks.iter().all(|check| check.pass);
     if args.json {
-        output::json(&Gated { pass, criteria: &checks });
+        output::json(&GateResult { pass, criteria: &checks });
     } else {
         print(&checks, &args.file);
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 }
 
 /// What is wanted, or everything that is wrong with it.
-fn limits(args: &Args) -> Result<Limits, u8> {
+fn limits(args: &Args) -> Result<GateCriteria, u8> {
     let mut wrong = Vec::new();
     let numbers = [
         ("--max-defect", args.max_defect),
@@ -94,7 +94,7 @@ fn limits(args: &Args) -> Result<Limits, u8> {
         wrong.iter().for_each(|message| report::error(message, None));
         return Err(exit::BAD_INPUT);
     }
-    Ok(Limits {
+    Ok(GateCriteria {
         defect: args.max_defect,
         bonds,
         indicator: args.max_indicator,
@@ -123,8 +123,8 @@ fn read(file: &Path) -> Result<(String, Value), u8> {
     Ok((text, certificate))
 }
 
-fn print(checks: &[Check], file: &Path) {
-    for Check { criterion, about, wanted, found, pass } in checks {
+fn print(checks: &[GateCheck], file: &Path) {
+    for GateCheck { criterion, about, wanted, found, pass } in checks {
         let word = if *pass { "pass" } else { "FAIL" };
         let about = if about.is_empty() { String::new() } else { format!(" of {about}") };
         println!("{word}  {criterion}{about}: wanted {wanted}, found {found}");
@@ -138,7 +138,7 @@ fn print(checks: &[Check], file: &Path) {
 
 /// The shape is a promise to scripts.
 #[derive(Serialize)]
-struct Gated<'a> {
+struct GateResult<'a> {
     pass: bool,
-    criteria: &'a [Check],
+    criteria: &'a [GateCheck],
 }

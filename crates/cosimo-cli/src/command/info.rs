@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::fmi::description::{Description, Offer, Use, Variable};
-use cosimo::fmi::{Cache, Unit};
-use cosimo::info::{CapabilityInfo, FmuInfo, remarks};
+use cosimo::fmi::description::{Description, FmuUse, InterfaceInfo, Variable};
+use cosimo::fmi::{Cache, Fmu};
+use cosimo::info::{CapabilityInfo, FmuInfo, warnings};
 
 use crate::{exit, output, report};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             Some("check the path: it begins at the folder in which the command is given"),
         ));
     }
-    let unit = Unit::inspect(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
+    let unit = Fmu::inspect(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
         for problem in &problems {
             report::error(&problem.sentence(), problem.hint.as_deref());
         }
@@ -40,11 +40,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 }
 
 /// The ways to use it.
-fn offers(description: &Description) -> impl Iterator<Item = (Use, &Offer)> {
-    Use::ALL.into_iter().filter_map(|usage| Some((usage, description.offer(usage)?)))
+fn offers(description: &Description) -> impl Iterator<Item = (FmuUse, &InterfaceInfo)> {
+    FmuUse::ALL.into_iter().filter_map(|usage| Some((usage, description.offer(usage)?)))
 }
 
-fn as_text(unit: &Unit, file: &Path) -> String {
+fn as_text(unit: &Fmu, file: &Path) -> String {
     let about = &unit.description;
     let mut text = format!("{}: {}", file.display(), about.model_name);
     if !about.description.is_empty() {
@@ -69,8 +69,8 @@ fn as_text(unit: &Unit, file: &Path) -> String {
     for (usage, offer) in offers(about) {
         let can = CapabilityInfo::of(&offer.capabilities);
         let nothing = match usage {
-            Use::CoSimulation => "nothing beyond fixed steps",
-            Use::ModelExchange => "nothing beyond its equations",
+            FmuUse::CoSimulation => "nothing beyond fixed steps",
+            FmuUse::ModelExchange => "nothing beyond its equations",
         };
         let can = if can.is_empty() { nothing.into() } else { can.join(", ") };
         line("can", &if uses.len() > 1 { format!("for {}: {can}", usage.name()) } else { can });
@@ -102,7 +102,7 @@ fn as_text(unit: &Unit, file: &Path) -> String {
     }
     text += "\n\n";
     text += &table(about);
-    for remark in remarks(about) {
+    for remark in warnings(about) {
         text += &format!("remark: {remark}\n");
     }
     text

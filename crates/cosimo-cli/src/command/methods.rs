@@ -87,7 +87,13 @@ pub(crate) fn options(specs: &[Spec]) {
             OptionKind::Number { unit, .. } if !unit.is_empty() && unit != "1" => format!(" {unit}"),
             _ => String::new(),
         };
-        println!("  {:<14} {:<14} {} ({})", spec.name, spec.default_text() + &unit, spec.doc, spec.wanted());
+        println!(
+            "  {:<14} {:<14} {} ({})",
+            spec.name,
+            spec.default_text() + &unit,
+            spec.doc,
+            spec.expected()
+        );
     }
 }
 
@@ -115,7 +121,7 @@ fn json(found: &[(&'static str, EntryListing)]) {
         name: spec.name,
         doc: spec.doc,
         default: spec.default_text(),
-        wanted: spec.wanted(),
+        wanted: spec.expected(),
     };
     let method = |(axis, entry): &(&'static str, EntryListing)| MethodInfo {
         axis,

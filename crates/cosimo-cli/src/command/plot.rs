@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use console::Term;
-use cosimo::overlay::{Source, Wanted, overlay};
 use cosimo::plot::{Figure, Paper};
+use cosimo::plot_results::{PlotSelection, PlotSource, overlay};
 
 use crate::load::{endings, table};
 use crate::{output, picture, report};
@@ -41,11 +41,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     check(args)?;
     let mut sources = Vec::new();
     for (file, name) in args.files.iter().zip(names(&args.files)) {
-        sources.push(Source { name, table: table(file)? });
+        sources.push(PlotSource { name, table: table(file)? });
     }
-    let wanted = Wanted { patterns: &args.vars, from: args.from, to: args.to, difference: args.difference };
+    let wanted =
+        PlotSelection { patterns: &args.vars, from: args.from, to: args.to, difference: args.difference };
     let seen = overlay(&sources, &wanted).map_err(|error| report::refused(&error, error.hint()))?;
-    for remark in &seen.remarks {
+    for remark in &seen.warnings {
         eprintln!("remark: {remark}");
     }
     let title = sources.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cosimo::record::{Recovered, TableError, recover};
+use cosimo::record::{Recovery, TableError, recover};
 
 use crate::load::endings;
 use crate::{exit, report};
@@ -18,11 +18,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let mut code = Ok(());
     for file in &args.files {
         match recover(file, &cosimo::registry().formats) {
-            Ok(Recovered::Whole) => println!("{}: nothing to recover", file.display()),
-            Ok(Recovered::Rows { rows, recovered }) => {
+            Ok(Recovery::Whole) => println!("{}: nothing to recover", file.display()),
+            Ok(Recovery::Rows { rows, recovered }) => {
                 println!("{}: {rows} rows, {recovered} of them recovered", file.display());
             }
-            Ok(Recovered::Growing) => {
+            Ok(Recovery::Growing) => {
                 let message = format!("`{}` is being written by a run", file.display());
                 report::error(&message, Some("wait until the run has ended"));
                 code = Err(exit::FAILED);

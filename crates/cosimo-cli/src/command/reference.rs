@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cosimo::core::recorder::{Columns, Table};
 use cosimo::core::registry::format_of;
-use cosimo::system::Asked;
+use cosimo::system::ReadOptions;
 use cosimo::{record, reference};
 
 use crate::load::{endings, read};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let format = format_of(&registry.formats, &args.out)
         .map_err(|problem| report::refused(format!("`--out`: {problem}"), Some(&problem.hint())))?;
-    let system = read(&args.file, &Asked::default(), &registry)?.system;
+    let system = read(&args.file, &ReadOptions::default(), &registry)?.system;
     let from = args.from.unwrap_or(system.experiment.start);
     let stop = args.stop.unwrap_or(system.experiment.stop);
     if !(args.step.is_finite() && args.step > 0.0 && from.is_finite() && stop.is_finite() && stop >= from) {

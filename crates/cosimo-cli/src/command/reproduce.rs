@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo_papers::ecco_nepce::{self, Changes};
-use cosimo_papers::fmu::Exported;
-use cosimo_papers::{Accepted, Cell, ECCO_NEPCE, PRE_STEP, ReproduceError, Row, Study, THESIS, TLM};
+use cosimo_papers::fmu::ExportedFmus;
+use cosimo_papers::{Cell, ECCO_NEPCE, PRE_STEP, ReproduceError, Row, Study, THESIS, TLM, Tolerance};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             return Err(report::refused(words, Some("leave it out")));
         }
     }
-    let fmus = args.fmu.map(Exported::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
+    let fmus = args.fmu.map(ExportedFmus::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
     let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance, fmus };
     let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
     let rows = study.rows(&args.row).map_err(|error| {
@@ -175,7 +175,7 @@ fn within_reach(rows: Vec<Row>, changes: &Changes, registry: &Registry) -> Resul
 /// A number, or from where to where it may lie.
 fn reference(cell: &Cell) -> String {
     match cell.accepted {
-        Accepted::Range(low, high) if cell.reference.is_nan() => {
+        Tolerance::Range(low, high) if cell.reference.is_nan() => {
             format!("{:>14}", format!("{low} to {high}"))
         }
         _ => number(cell.reference),

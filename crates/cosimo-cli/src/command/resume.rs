@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use cosimo::checkpoint_file::{CheckpointFile, CheckpointFileError, CheckpointOrigin};
 use cosimo::fmi::{Cache, UNIT};
-use cosimo::saved::{Origin, Saved, SavedError};
 
 use cosimo::simulation::quoted;
 use cosimo::{input_files, paths};
 
-use crate::command::run::{self, Manner};
+use crate::command::run::{self, RunOptions};
 use crate::signals::Interruption;
 use crate::{exit, report};
 
@@ -25,13 +25,13 @@ pub(crate) struct Args {
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
-    manner: Manner,
+    manner: RunOptions,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let saved = Saved::read(&args.file).map_err(|error| {
+    let saved = CheckpointFile::read(&args.file).map_err(|error| {
         report::error(&error.to_string(), Some(error.hint()));
-        if matches!(error, SavedError::Unreadable { .. }) { exit::NO_FILE } else { exit::BAD_INPUT }
+        if matches!(error, CheckpointFileError::Unreadable { .. }) { exit::NO_FILE } else { exit::BAD_INPUT }
     })?;
     let given = args.manner.absolute();
     let file = std::path::absolute(&args.file).unwrap_or_else(|_| args.file.clone());
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 
 /// A checkpoint names files to read and to write, and may come from another person: those outside of the folders are refused.
 /// The present folder is that of the run. What was unpacked from packages lies in the cache.
-fn confine(origin: &Origin, manner: &Manner, inside: &[PathBuf]) -> Result<(), u8> {
+fn confine(origin: &CheckpointOrigin, manner: &RunOptions, inside: &[PathBuf]) -> Result<(), u8> {
     let cache = Cache::standard(&UNIT).folder.parent().and_then(|cache| cache.canonicalize().ok());
     let allowed = |path: &Path| inside.iter().chain(&cache).any(|folder| path.starts_with(folder));
     let inputs = origin.inputs.iter().map(|input| PathBuf::from(&input.file));

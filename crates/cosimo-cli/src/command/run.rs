@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::analysis::forecast::three;
+use cosimo::analysis::forecast::three_digits;
 use cosimo::core::method::IdentificationStatus;
 use cosimo::core::registry::number_text;
 use cosimo::engine::lines::{EndTotals, IslandTotals, LineNetworkTotals};
@@ -12,7 +12,7 @@ use cosimo::system::Experiment;
 use cosimo::{Outcome, Simulation};
 
 use crate::load::{Subject, endings};
-use crate::progress::{Mode, Watched};
+use crate::progress::{Mode, ProgressObserver};
 use crate::signals::Interruption;
 use crate::{messages, report};
 
@@ -22,12 +22,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) subject: Subject,
     #[command(flatten)]
-    pub(crate) manner: Manner,
+    pub(crate) manner: RunOptions,
 }
 
 /// Everything around a run that changes none of its numbers.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Manner {
+pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE",
           help = format!("Result file, by its ending: {}; may be given several times", endings(true)))]
     out: Vec<PathBuf>,
@@ -64,10 +64,10 @@ fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "a number above 0 is wanted".into())
 }
 
-impl Manner {
+impl RunOptions {
     /// With paths that hold in any folder.
-    pub(crate) fn absolute(&self) -> Manner {
-        Manner {
+    pub(crate) fn absolute(&self) -> RunOptions {
+        RunOptions {
             out: self.out.iter().map(absolute).collect(),
             summary_json: self.summary_json.as_ref().map(absolute),
             log_fmi_calls: self.log_fmi_calls.as_ref().map(absolute),
@@ -94,10 +94,10 @@ impl Manner {
 
     /// What is given for a run that goes on, over what it was begun with. Its result files come first; those that are
     /// named again are no others.
-    pub(crate) fn after(self, begun: Manner, results: Vec<PathBuf>) -> Manner {
+    pub(crate) fn after(self, begun: RunOptions, results: Vec<PathBuf>) -> RunOptions {
         let known: Vec<PathBuf> = results.iter().map(absolute).collect();
         let others = self.out.into_iter().filter(|file| !known.contains(file));
-        Manner {
+        RunOptions {
             out: results.into_iter().chain(others).collect(),
             summary_json: self.summary_json.or(begun.summary_json),
             log_fmi_calls: self.log_fmi_calls, // another one would replace that of the first part
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 pub(crate) fn configure<'o>(args: &Args, words: &[String]) -> Result<Simulation<'o>, u8> {
     let opened =
         Simulation::open_with(&args.subject.what, args.subject.changes.options(), cosimo::registry());
-    let mut simulation = opened.map_err(|error| report::failure(&error))?.begun_by(words);
+    let mut simulation = opened.map_err(|error| report::failure(&error))?.command_line(words);
     let options = &args.manner;
     simulation = simulation.threads(options.threads.unwrap_or(1) as usize);
     simulation = options.out.iter().fold(simulation, Simulation::record);
@@ -146,7 +146,7 @@ pub(crate) fn configure<'o>(args: &Args, words: &[String]) -> Result<Simulation<
     if let Some(file) = &options.certificate {
         simulation = simulation.certificate(file);
     }
-    simulation = simulation.observe(Watched::new(options.progress.unwrap_or(Mode::Bar)));
+    simulation = simulation.observe(ProgressObserver::new(options.progress.unwrap_or(Mode::Bar)));
     Ok(match options.real_time {
         Some(factor) => simulation.real_time(factor),
         None => simulation,
@@ -201,7 +201,7 @@ fn distances(undivided: &MonolithicReference<'_>, summary: &Summary) {
     }
     for ReferenceDeviation { name, unit, error, share, at } in undivided.ports {
         let name = if unit.is_empty() || unit == "1" { name.clone() } else { format!("{name} [{unit}]") };
-        println!("  {name:<34} {error:>14.3e}   {:>14.4} %   {} s", 100.0 * share, three(*at));
+        println!("  {name:<34} {error:>14.3e}   {:>14.4} %   {} s", 100.0 * share, three_digits(*at));
     }
     if let Some(words) = undivided.beside(&summary.bonds) {
         println!("{words}");
@@ -329,7 +329,7 @@ fn verdict(summary: &Summary, stop: f64) {
     }
     let part =
         if summary.finished { String::new() } else { format!(" up to t = {} of {stop} s", summary.time) };
-    println!("\nverdict{part}: {}", summary.words());
+    println!("\nverdict{part}: {}", summary.text());
 }
 
 /// A component ended the run: regular, but not what the experiment says.

@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering;
 
 use cosimo::analysis::order::Truth;
 use cosimo::analysis::verify::{
-    Basis, Judged, Look, Undivided, Verification, VerifyError, Wish, percent, verify,
+    Basis, MonolithicSource, SignalError, StepCallback, Verification, VerifyError, VerifyOptions, percent,
+    verify,
 };
 use cosimo::engine::Run;
-use cosimo::json_schema::About;
+use cosimo::json_schema::FileOutput;
 use cosimo::reference;
 use cosimo::ticker::Ticker;
 use indicatif::MultiProgress;
 
-use crate::load::{Changes, Loaded, Parts, Span, load, not_negative};
+use crate::load::{LoadedSystem, Parts, Span, SystemOverrides, load, not_negative};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
 use crate::{exit, output, report};
@@ -77,8 +78,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn changes(&self) -> Changes {
-        Changes {
+    fn changes(&self) -> SystemOverrides {
+        SystemOverrides {
             span: self.span.clone(),
             step: self.step,
             solver: self.solver.clone(),
@@ -87,7 +88,7 @@ impl Args {
             input: self.input.clone(),
             methods: self.methods.clone(),
             record: self.record.clone(),
-            ..Changes::default()
+            ..SystemOverrides::default()
         }
     }
 }
@@ -95,10 +96,10 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     not_negative(&[("--tolerance", args.tolerance), ("--absolute", args.absolute)])?;
     let (registry, interruption) = (cosimo::registry(), Interruption::watch());
-    let Loaded { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
+    let LoadedSystem { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
     report::remarks(&plan.warnings);
     // Each run makes its own plan, on its own thread: rollback is tried in another process while there is only this one.
-    Run::rehearse(plan).map_err(|error| report::failure(&error.into()))?;
+    Run::check_rollback(plan).map_err(|error| report::failure(&error.into()))?;
     let solve = |times: &[f64]| {
         reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
     };
@@ -111,12 +112,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let bars = MultiProgress::new();
     let (mode, span) =
         (args.progress.unwrap_or(Mode::Bar), (system.experiment.start, system.experiment.stop));
-    let watch = |which: cosimo::analysis::verify::Rerun| -> Look {
+    let watch = |which: cosimo::analysis::verify::Rerun| -> StepCallback {
         let (stop, mut ticker) = (interruption.asked, Ticker::default());
-        let mut progress = Some(Progress::among(&bars, which.words(), mode, span));
+        let mut progress = Some(Progress::among(&bars, which.text(), mode, span));
         Box::new(move |run: &Run| {
             if let Some((now, progress)) = ticker.look().zip(progress.as_mut()) {
-                progress.look(run, now);
+                progress.observe(run, now);
             }
             // Some go on beyond the end, to meet the others.
             if let Some(progress) = progress.take_if(|_| run.finished()) {
@@ -126,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         })
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let wish = Wish {
+    let wish = VerifyOptions {
         tolerance: args.tolerance,
         absolute: args.absolute,
         signals: &args.vars,
@@ -138,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let found = found.map_err(|error| refused(&error, &interruption))?;
     let name = args.what.join(" ");
     if args.json {
-        output::json(&About { file: &name, found: &found });
+        output::json(&FileOutput { file: &name, found: &found });
     } else {
         print(&found, &name, args.all);
     }
@@ -182,9 +183,9 @@ fn print(found: &Verification, name: &str, all: bool) {
         Some(sequence) => println!("other sequence: {sequence}"),
         None => println!("no other sequence: {}", found.no_other_sequence.as_deref().unwrap_or_default()),
     }
-    match found.undivided {
-        Some(Undivided::Reference) => println!("undivided: the reference model of the system"),
-        Some(Undivided::Strong) => println!("undivided: all FMUs integrated together"),
+    match found.monolithic {
+        Some(MonolithicSource::Reference) => println!("undivided: the reference model of the system"),
+        Some(MonolithicSource::Strong) => println!("undivided: all FMUs integrated together"),
         None => println!("no undivided form: {}", found.no_undivided.as_deref().unwrap_or_default()),
     }
     println!("compared at {} common instants from {} to {} s\n", found.instants, found.from, found.to);
@@ -201,7 +202,7 @@ fn print(found: &Verification, name: &str, all: bool) {
 fn signals(found: &Verification, all: bool) {
     let doubtful = found.signals.iter().filter(|signal| !signal.believed).count();
     let shown = if all { found.signals.len() } else { doubtful.max(SHOWN).min(found.signals.len()) };
-    let name = |signal: &Judged| match signal.unit.as_str() {
+    let name = |signal: &SignalError| match signal.unit.as_str() {
         "" | "1" => signal.name.clone(),
         unit => format!("{} [{unit}]", signal.name),
     };
@@ -232,7 +233,7 @@ fn signals(found: &Verification, all: bool) {
     if shown < found.signals.len() {
         println!("and {} more, all believed; `--all` lists them", found.signals.len() - shown);
     }
-    let named = |which: fn(&Judged) -> bool| -> String {
+    let named = |which: fn(&SignalError) -> bool| -> String {
         let names: Vec<&str> =
             found.signals.iter().filter(|signal| which(signal)).map(|signal| signal.name.as_str()).collect();
         names.join(", ")
@@ -243,7 +244,7 @@ fn signals(found: &Verification, all: bool) {
             "no order: differences do not fall as steps become smaller, so the error bar is three times the largest ({restless})"
         );
     }
-    let contradicted = named(Judged::contradicted);
+    let contradicted = named(SignalError::contradicted);
     if !contradicted.is_empty() {
         println!(
             "error bar and distance from the undivided form differ by more than a factor of 2, the larger counts: {contradicted}"
@@ -251,6 +252,6 @@ fn signals(found: &Verification, all: bool) {
     }
 }
 
-fn share(signal: &Judged) -> String {
+fn share(signal: &SignalError) -> String {
     if signal.error_bar == 0.0 { "0".into() } else { percent(signal.error_bar / signal.largest) }
 }

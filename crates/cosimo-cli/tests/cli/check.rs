@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use cosimo_test_fmus::{Design, ECHO, Kind, Variant, Version, built_library, write};
+use cosimo_test_fmus::{Design, ECHO, InterfaceType, Variant, Version, built_library, write};
 use insta::assert_snapshot;
 use serde_json::Value;
 use zip::write::SimpleFileOptions;
@@ -696,8 +696,8 @@ fn workshop() -> &'static PathBuf {
             ("<Real unit=\"N\" start=\"0\"/>", "<Real unit=\"N\" start=\"0\" min=\"-100\" max=\"100\"/>");
         let least = ("<Real unit=\"kg\"", "<Real min=\"0.001\" unit=\"kg\"");
         for (file, design, changes) in [
-            ("spring-exchange.fmu", spring.clone().kind(Kind::ModelExchange), &[][..]),
-            ("mass-exchange.fmu", two.clone().kind(Kind::ModelExchange), &[]),
+            ("spring-exchange.fmu", spring.clone().kind(InterfaceType::ModelExchange), &[][..]),
+            ("mass-exchange.fmu", two.clone().kind(InterfaceType::ModelExchange), &[]),
             ("ball.fmu", Design::exchange("native:bouncing-ball", Version::Two), &[]),
             ("pulled.fmu", pulled, &[]),
             (

@@ -66,7 +66,8 @@ fn warnings_that_differ_in_the_component_only_are_one_with_a_count() {
 fn a_solver_where_nothing_is_integrated_here_is_a_warning() {
     let folder = folder("solver-unused");
     fmu(&folder, "native:oscillator/mass", Version::Two, "mass.fmu");
-    let both = Design::new("native:oscillator/mass", Version::Two).kind(cosimo_test_fmus::Kind::Both);
+    let both =
+        Design::new("native:oscillator/mass", Version::Two).kind(cosimo_test_fmus::InterfaceType::Both);
     write(&both, &built_library().unwrap(), &folder.join("both.fmu")).unwrap();
     let run = |file: &str, more: &[&str]| {
         let args = [&["run", file, "--stop", "0.1", "--step", "0.1", "--solver", "bdf"], more].concat();

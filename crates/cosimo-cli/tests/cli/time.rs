@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cosimo_test_fmus::{Design, Kind, SABOTEUR, Version, built_library, write};
+use cosimo_test_fmus::{Design, InterfaceType, SABOTEUR, Version, built_library, write};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder};
@@ -31,7 +31,7 @@ fn a_step_that_never_arrives_is_an_error() {
 fn an_event_that_is_always_just_ahead_is_an_error() {
     for version in Version::ALL {
         let folder = folder(&format!("near-event{}", version.text()));
-        let design = Design::new(SABOTEUR, version).kind(Kind::ModelExchange);
+        let design = Design::new(SABOTEUR, version).kind(InterfaceType::ModelExchange);
         write(&design, &built_library().unwrap(), &folder.join("near.fmu")).unwrap();
         let args = ["--set", "fault=near-event", "--set", "u=1", "--step", "0.1", "--stop", "3"];
         let output = cosimo(&folder, &[&["run", "near.fmu"][..], &args].concat());

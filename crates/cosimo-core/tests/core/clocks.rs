@@ -1,5 +1,5 @@
 use crate::{time, window};
-use cosimo_core::clock::{Clock, Limit, OutputGrid, StallDetector, arrived, fits, part, parts};
+use cosimo_core::clock::{Clock, Limit, OutputGrid, StallDetector, fits, has_reached_end, part, parts};
 
 #[test]
 fn windows_of_one_size_are_multiples_of_it_from_where_the_size_began() {
@@ -57,7 +57,11 @@ fn an_end_is_reached_up_to_rounding() {
     assert!(clock.reached(time(0.5)) && clock.reached(time(0.5 + 1e-10)) && clock.reached(time(0.4)));
     assert!(!clock.reached(time(0.5 + 1e-8)));
     let step = window(1.0, 0.5);
-    assert!(arrived(time(1.5), step) && arrived(time(1.5 - 1e-10), step) && !arrived(time(1.5 - 1e-8), step));
+    assert!(
+        has_reached_end(time(1.5), step)
+            && has_reached_end(time(1.5 - 1e-10), step)
+            && !has_reached_end(time(1.5 - 1e-8), step)
+    );
 }
 
 #[test]
@@ -96,10 +100,10 @@ fn time_that_hardly_moves_is_noticed_after_many_steps_in_a_row() {
     let mut crawl = StallDetector::between(1.0, 3.0);
     assert_eq!(crawl.shortest(), 2e-12);
     for _ in 1..StallDetector::MOST {
-        assert!(!crawl.stuck(1e-12));
+        assert!(!crawl.is_stalled(1e-12));
     }
-    assert!(crawl.stuck(1e-12));
-    assert!(!crawl.stuck(2e-12) && !crawl.stuck(1e-12));
+    assert!(crawl.is_stalled(1e-12));
+    assert!(!crawl.is_stalled(2e-12) && !crawl.is_stalled(1e-12));
     assert_eq!(StallDetector::between(1.0, f64::INFINITY).shortest(), 0.0);
 }
 
@@ -107,11 +111,11 @@ fn time_that_hardly_moves_is_noticed_after_many_steps_in_a_row() {
 fn a_beat_strikes_once_for_all_instants_that_passed() {
     let mut beat = OutputGrid::new(time(1.0), 0.5);
     let mut clock = Clock::starting_at(time(1.0));
-    assert!(beat.strikes(&clock) && !beat.strikes(&clock));
+    assert!(beat.is_due(&clock) && !beat.is_due(&clock));
     clock.accept(clock.window(0.25, Limit::None));
-    assert!(!beat.strikes(&clock));
+    assert!(!beat.is_due(&clock));
     clock.accept(clock.window(1.5, Limit::None));
     // 1.5, 2.0 and 2.5 have passed.
-    assert!(beat.strikes(&clock) && !beat.strikes(&clock));
+    assert!(beat.is_due(&clock) && !beat.is_due(&clock));
     assert_eq!((beat.count(), beat.after(9).count()), (4, 9));
 }

@@ -45,7 +45,7 @@ fn slopes_are_those_of_a_parabola_through_three_stamps() {
 
 #[test]
 fn cubics_between_stamps_have_their_values_and_slopes() {
-    let mut table = StampTable::awaiting(StampInterpolation::Hermite);
+    let mut table = StampTable::empty(StampInterpolation::Hermite);
     assert!(table.is_empty());
     // 1 + t + t^2 - t^3 and its derivative at 0 and 2.
     let cubic = |t: f64| 1.0 + t * (1.0 + t * (1.0 - t));
@@ -62,7 +62,7 @@ fn cubics_between_stamps_have_their_values_and_slopes() {
         let (effort, flow, _) = table.at(t);
         assert!((effort - cubic(t)).abs() < 1e-14 && (flow + cubic(t)).abs() < 1e-14);
     }
-    let mut again = StampTable::awaiting(StampInterpolation::Hermite);
+    let mut again = StampTable::empty(StampInterpolation::Hermite);
     again.restore(table.stamps(), 3);
     assert_eq!((again.at(1.5), again.beyond()), (table.at(1.5), 3));
 }

@@ -5,8 +5,8 @@ use cosimo_core::linear_model::{LinearModels, ModelPlace, OperatingPoint, StateS
 #[test]
 fn models_of_different_sizes_lie_behind_each_other() {
     let sizes = [(2, 1, 3), (1, 2, 1)];
-    let first = ModelPlace::behind((0, 0, 0), sizes[0]);
-    let second = ModelPlace::behind((2, first.present.end, first.matrices.end), sizes[1]);
+    let first = ModelPlace::following((0, 0, 0), sizes[0]);
+    let second = ModelPlace::following((2, first.present.end, first.matrices.end), sizes[1]);
     assert_eq!((first.present.clone(), first.matrices.clone()), (0..8, 0..15));
     assert_eq!((second.present.clone(), second.matrices.clone()), (8..13, 15..21));
 

@@ -183,7 +183,7 @@ impl EndState {
     pub(crate) fn begin(&mut self, t: f64, flow: f64) {
         let first = Stamp { t, effort: self.first_effort, flow: self.sign * flow, ..Stamp::default() };
         self.own = StampTable::new(first, self.between);
-        self.inbox = StampTable::awaiting(self.between);
+        self.inbox = StampTable::empty(self.between);
         if let Some(law) = &mut self.law {
             law.steady.start(&first, &mut law.memory);
         }

@@ -9,7 +9,7 @@ use cosimo_core::method::Steadiness;
 use cosimo_core::registry::{Options, Registry, find};
 use cosimo_core::{PowerVariable as PortEnd, Setup, Simulator, Time};
 use cosimo_system::{
-    Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, Span, System, values,
+    Boundary, Choice, Component, EndRule, Impedances, MethodConfig, Problem, Results, Span, System, values,
 };
 
 use super::drive::Drive;
@@ -40,8 +40,8 @@ impl IslandMembers {
         self.members.iter().map(|member| ports.names[*member].as_str()).collect()
     }
 
-    pub(super) fn recipe<'a>(&self, system: &'a System) -> &'a Recipe {
-        self.island.map_or(&system.recipe, |island| &system.islands[island].recipe)
+    pub(super) fn recipe<'a>(&self, system: &'a System) -> &'a MethodConfig {
+        self.island.map_or(&system.methods, |island| &system.islands[island].methods)
     }
 }
 
@@ -132,7 +132,7 @@ impl IslandCut<'_> {
                      stays as short as it is",
                     found.name
                 );
-                problems.push(Problem::remark("plan/line-step", message, decl.span.clone()).about(name));
+                problems.push(Problem::warning("plan/line-step", message, decl.span.clone()).about(name));
             }
             let steady = match decl.steady.as_ref().filter(|_| varies) {
                 Some(choice) => Some(steadiness(choice, found, registry, problems)?),
@@ -181,7 +181,7 @@ fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<IslandMembers> {
             (wired[from], wired[to]) = (true, true);
         }
     }
-    for wire in &links.parcels {
+    for wire in &links.byte_connections {
         join(&mut group, wire.from.0, wire.to.0);
         (wired[wire.from.0], wired[wire.to.0]) = (true, true);
     }
@@ -251,10 +251,10 @@ fn choose_methods(
                 "keep one of them",
             );
         }
-        let own = Recipe { step: island.recipe.step.clone(), ..system.recipe.clone() };
-        if piece.alone && own != island.recipe {
+        let own = MethodConfig { step: island.methods.step.clone(), ..system.methods.clone() };
+        if piece.alone && own != island.methods {
             let name = &ports.names[piece.members[0]];
-            problems.push(Problem::remark(
+            problems.push(Problem::warning(
                 "plan/island-method",
                 format!(
                     "`[island.{}]` is `{name}` alone: there is nothing that a method could couple, and only the size of its \
@@ -336,7 +336,7 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
         _ => "one value per step, with the flow as it was at its start",
     };
     problems.push(
-        Problem::remark(
+        Problem::warning(
             "plan/line-boundary",
             format!("line `{line}`: the effort at `{name}` is made before each step: {words}"),
             draft.system.components[component].source_span.clone(),
@@ -354,7 +354,7 @@ fn remark_delays(line: &Line, problems: &mut Vec<Problem>) {
     {
         let longer = if decl.most[0] > decl.most[1] || decl.factor[0] > decl.factor[1] { "a" } else { "b" };
         problems.push(
-            Problem::remark(
+            Problem::warning(
                 "plan/line-asymmetric",
                 format!(
                     "line `{}` may be longer for side {longer}: if that is the heavier side, the line makes energy",
@@ -377,7 +377,7 @@ fn remark_owner(line: &Line, side: usize, name: &str, interface: &Interface, out
         line.decl.most[side],
         interface.outputs[output].name
     );
-    Problem::remark("plan/line-owner", message, line.decl.span.clone())
+    Problem::warning("plan/line-owner", message, line.decl.span.clone())
         .about(name)
         .hint("`impedances = \"common\"` leaves the control to the run")
 }
@@ -435,7 +435,7 @@ fn step(
         format!("line `{name}`: what {who} does inside of its steps is not published")
     };
     let inner = |message: String, hint: String| {
-        let problem = Problem::remark("plan/line-inner", message, span.clone());
+        let problem = Problem::warning("plan/line-inner", message, span.clone());
         problem.about(&ports.names[piece.members[0]]).hint(hint)
     };
     let half = 0.5 * delay;
@@ -581,14 +581,14 @@ fn whole(
         inputs: faces.iter().flat_map(|face| &face.inputs).map(|(_, place)| *place).collect(),
     };
     let inputs = shown.inputs.len();
-    let mut recipe = Recipe::default();
+    let mut recipe = MethodConfig::default();
     let experiment = system.experiment.clone();
     let every = system.results.every.unwrap_or((experiment.stop - experiment.start) / ROWS);
     recipe.step.size = Some(every);
     let system = System {
         folder: system.folder.clone(),
         components,
-        recipe,
+        methods: recipe,
         results: Results { every: None, ..system.results.clone() },
         scenario: system.scenario.clone(),
         experiment,

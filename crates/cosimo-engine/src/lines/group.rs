@@ -3,7 +3,7 @@
 use cosimo_core::interface::Interface;
 use cosimo_core::registry::{Options, Registry, find};
 use cosimo_core::{PowerVariable as PortEnd, Simulator};
-use cosimo_system::{Problem, Recipe, System, values};
+use cosimo_system::{MethodConfig, Problem, System, values};
 
 use super::form::IslandMembers;
 use crate::plan::{Draft, Links, Moves, Plan, Ports, blocks};
@@ -55,7 +55,7 @@ pub(super) fn group(
         Options::resolve("", entry.options, &given).is_ok_and(|options| (entry.needs)(&options).bonds)
     });
     if own.bonds.is_empty() && needs_bonds {
-        problems.push(Problem::remark(
+        problems.push(Problem::warning(
             "plan/island-method",
             format!(
                 "the island of {} has no bond, so that `{}` has nothing to measure there: its steps are all of {step:e} s",
@@ -64,7 +64,8 @@ pub(super) fn group(
             ),
             recipe.estimate.span.clone(),
         ));
-        (recipe.estimate, recipe.law) = (Recipe::default().estimate, Recipe::default().law);
+        (recipe.estimate, recipe.controller) =
+            (MethodConfig::default().estimate, MethodConfig::default().controller);
     }
     let inside_bond = |name: &String| own.bonds.iter().any(|bond| bond.name == *name);
     let shown = |component: &usize| {
@@ -83,7 +84,7 @@ pub(super) fn group(
         components: piece.members.iter().map(shown).collect(),
         bonds: whole.bonds.iter().filter(|bond| inside_bond(&bond.name)).cloned().collect(),
         junctions: whole.junctions.iter().filter(|bond| inside_bond(&bond.name)).cloned().collect(),
-        recipe,
+        methods: recipe,
         ..System::default()
     };
     Draft::of(system, simulators, own).plan(registry, problems)

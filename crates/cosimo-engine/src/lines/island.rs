@@ -82,7 +82,7 @@ impl LineIsland {
         let body = match body {
             BlueprintBody::Solo(seed) => IslandBody::Solo(Box::new(SingleIsland::new(*seed, &ends, &setup)?)),
             BlueprintBody::Group(plan) => {
-                let island = Run::rehearse(*plan).and_then(|plan| Ok(plan.into_island()?));
+                let island = Run::check_rollback(*plan).and_then(|plan| Ok(plan.into_island()?));
                 let island = island.map_err(|error| SimulatorError::new("start", error.to_string()))?;
                 for end in lock(&ends).iter_mut() {
                     end.place = island.layout.topology.blocks[end.member].outputs.start + end.flow;
@@ -157,7 +157,7 @@ impl LineIsland {
             }
         };
         let Some((now, evaluations)) = stepped else { return Ok(false) };
-        if self.crawl.stuck(now - time) {
+        if self.crawl.is_stalled(now - time) {
             let words = format!(
                 "time hardly moves: {} steps in a row of about {:e} s",
                 StallDetector::MOST,
@@ -238,7 +238,7 @@ impl LineIsland {
         self.past.row[place]
     }
 
-    pub(crate) fn freeze(&mut self) -> Result<(), SimulatorError> {
+    pub(crate) fn serialize_state(&mut self) -> Result<(), SimulatorError> {
         let mut bytes = Vec::new();
         let mut walk = StateWalk::Write(&mut bytes);
         self.walk(&mut walk)?;
@@ -247,7 +247,7 @@ impl LineIsland {
         Ok(())
     }
 
-    pub(crate) fn thaw(&mut self) -> Result<(), SimulatorError> {
+    pub(crate) fn deserialize_state(&mut self) -> Result<(), SimulatorError> {
         let bytes = std::mem::take(&mut self.frozen);
         let mut walk = StateWalk::Read(Some(&bytes));
         self.walk(&mut walk)?;

@@ -198,7 +198,7 @@ impl Islands {
     }
 
     /// All islands as bytes, each in the place of its first component, with what is on its way to it.
-    pub(crate) fn freeze(&mut self, whole: &mut Island) -> Result<(), StepError> {
+    pub(crate) fn serialize_states(&mut self, whole: &mut Island) -> Result<(), StepError> {
         self.at_rest(RoundTask::Freeze, whole)?;
         for (isle, &first) in self.shown.first.clone().iter().enumerate() {
             whole.board.buffers.frozen[first] = self.isle(isle, |isle| std::mem::take(&mut isle.frozen));
@@ -206,7 +206,7 @@ impl Islands {
         Ok(())
     }
 
-    pub(crate) fn thaw(&mut self, whole: &mut Island) -> Result<(), StepError> {
+    pub(crate) fn deserialize_states(&mut self, whole: &mut Island) -> Result<(), StepError> {
         for (isle, &first) in self.shown.first.clone().iter().enumerate() {
             let frozen = std::mem::take(&mut whole.board.buffers.frozen[first]);
             self.isle(isle, |isle| isle.frozen = frozen);
@@ -246,7 +246,7 @@ impl Islands {
     }
 
     /// The times so far, in the places of the islands' first components; empty where none are taken.
-    pub(crate) fn spent(&self, components: usize) -> Vec<Duration> {
+    pub(crate) fn time_per_component(&self, components: usize) -> Vec<Duration> {
         let mut all = vec![Duration::ZERO; components];
         for (isle, &first) in self.shown.first.iter().enumerate() {
             let Some(spent) = self.see(isle, |isle| isle.spent) else { return Vec::new() };
@@ -347,8 +347,8 @@ impl WorkerGroup for IslandShare {
             let done = blamed(|| match self.task {
                 RoundTask::Make => Ok(false),
                 RoundTask::Round { until } => isle.round(until),
-                RoundTask::Freeze => isle.freeze().map(|()| false),
-                RoundTask::Thaw => isle.thaw().map(|()| false),
+                RoundTask::Freeze => isle.serialize_state().map(|()| false),
+                RoundTask::Thaw => isle.deserialize_state().map(|()| false),
             });
             if let (Some(spent), Some(began)) = (&mut isle.spent, began) {
                 *spent += began.elapsed();

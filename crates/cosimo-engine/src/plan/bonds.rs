@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use cosimo_core::registry::Registry;
 use cosimo_core::unit::{DOMAINS, Domain, POWER};
 use cosimo_core::{PowerVariable, Unit};
-use cosimo_system::{BondDecl, Opposite, PowerPort, Problem, System, WireDecl};
+use cosimo_system::{BondDecl, ConnectionDecl, Opposite, PowerPort, Problem, System};
 
 use super::Draft;
 use super::ports::Ports;
@@ -37,7 +37,7 @@ pub struct Suggestion {
 
 impl Suggestion {
     /// There is only one way to pair these wires.
-    pub fn certain(&self) -> bool {
+    pub fn is_certain(&self) -> bool {
         self.candidates.len() == 1
     }
 }
@@ -52,7 +52,7 @@ pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Ve
     }
     let ports = draft.ports();
     let wires: Vec<(usize, PowerWire)> = system
-        .wires
+        .connections
         .iter()
         .enumerate()
         .filter_map(|(at, wire)| Some((at, PowerWire::of(wire, &ports)?)))
@@ -84,7 +84,7 @@ struct PowerWire {
 }
 
 impl PowerWire {
-    fn of(wire: &WireDecl, ports: &Ports<'_>) -> Option<PowerWire> {
+    fn of(wire: &ConnectionDecl, ports: &Ports<'_>) -> Option<PowerWire> {
         let [summand] = &wire.from[..] else { return None };
         if summand.gain.abs() != 1.0 || !summand.map.is_empty() || wire.offset != 0.0 || !wire.convert {
             return None;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_core::PowerVariable;
 use cosimo_core::registry::{Registry, number_text};
-use cosimo_system::{Component, Problem, Severity, Span, Summand, System, WireDecl};
+use cosimo_system::{Component, ConnectionDecl, Problem, Severity, Span, Summand, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -91,7 +91,7 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
 /// Whether a problem may be nothing but the consequence of one that the reader met: at the same place, or in the
 /// choice of the step size, where a default stands in for every choice that could not be read.
 fn follows(problem: &Problem, reading: &[Problem], system: &System) -> bool {
-    let step = &system.recipe.step.span;
+    let step = &system.methods.step.span;
     let in_step = |span: &Span| !span.is_empty() && step.start <= span.start && span.end <= step.end;
     let errors = || reading.iter().filter(|known| known.severity == Severity::Error);
     let same = errors().any(|known| !known.span.is_empty() && known.span == problem.span);
@@ -112,8 +112,8 @@ fn named(system: &System) -> BTreeSet<&str> {
     let bonds = system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b]);
     let junctions = system.junctions.iter().flat_map(|junction| &junction.sides).map(|side| &side.port);
     let sides = bonds.chain(junctions).flat_map(|side| [&side.effort, &side.flow]);
-    let from = system.wires.iter().flat_map(|wire| &wire.from).map(|summand| &summand.port);
-    let to = system.wires.iter().map(|wire| &wire.to);
+    let from = system.connections.iter().flat_map(|wire| &wire.from).map(|summand| &summand.port);
+    let to = system.connections.iter().map(|wire| &wire.to);
     from.chain(to).chain(sides).map(|(path, _)| path.as_str()).collect()
 }
 
@@ -213,15 +213,18 @@ impl Inspection<'_> {
                 self.ports.path(with),
                 self.ports.path(without)
             );
-            let problem = Problem::remark("check/unit-missing", message, wire.to.1.clone());
+            let problem = Problem::warning("check/unit-missing", message, wire.to.1.clone());
             found.push(self.ports.about(problem.hint("the value is passed on as it is"), without));
         }
     }
 
     /// Wires by their outputs, where those exist.
-    fn wired(&self) -> impl Iterator<Item = (&WireDecl, &Summand, usize)> {
-        let each =
-            self.system.wires.iter().flat_map(|wire| wire.from.iter().map(move |summand| (wire, summand)));
+    fn wired(&self) -> impl Iterator<Item = (&ConnectionDecl, &Summand, usize)> {
+        let each = self
+            .system
+            .connections
+            .iter()
+            .flat_map(|wire| wire.from.iter().map(move |summand| (wire, summand)));
         each.filter_map(|(wire, summand)| {
             let output = self.ports.output(&summand.port.0, &summand.port.1).ok()?;
             Some((wire, summand, output))
@@ -245,7 +248,7 @@ impl Inspection<'_> {
                 "`{}` belongs to bond `{}` and also drives `{}` by a wire; power that goes that way is not in the ledger",
                 summand.port.0, bond.name, wire.to.0
             );
-            let problem = Problem::remark("check/bond-also-wired", message, summand.port.1.clone());
+            let problem = Problem::warning("check/bond-also-wired", message, summand.port.1.clone());
             let hint =
                 "fine for a measurement; where it acts back, use a `[[junction]]` of all that take part";
             found.push(self.ports.about(problem.hint(hint), end));
@@ -253,7 +256,7 @@ impl Inspection<'_> {
     }
 
     fn steps(&self, found: &mut Vec<Problem>) {
-        let (experiment, recipe) = (&self.system.experiment, &self.system.recipe);
+        let (experiment, recipe) = (&self.system.experiment, &self.system.methods);
         let (span, duration) = (&recipe.step.span, experiment.stop - experiment.start);
         for component in &self.system.components {
             let Some((every, span)) = component.step.as_ref().filter(|(every, _)| *every > duration) else {
@@ -265,7 +268,7 @@ impl Inspection<'_> {
                 component.name,
                 number_text(duration)
             );
-            found.push(Problem::remark("check/long-step", message, span.clone()).about(&component.name));
+            found.push(Problem::warning("check/long-step", message, span.clone()).about(&component.name));
         }
         let Some(size) = recipe.step.size else { return };
         if duration > 0.0 && size > duration {
@@ -274,7 +277,7 @@ impl Inspection<'_> {
                 number_text(size),
                 number_text(duration)
             );
-            found.push(Problem::remark("check/long-step", message, span.clone()));
+            found.push(Problem::warning("check/long-step", message, span.clone()));
         }
         if self.adaptive {
             return; // the size is the first one only
@@ -316,7 +319,7 @@ impl Inspection<'_> {
         for (path, column, span) in ports {
             if let Err(Some(problem)) = self.ports.output(path, span) {
                 let message = format!("no comparison with `{column}`: {}", problem.message);
-                let remark = Problem::remark("check/reference-port", message, span.clone());
+                let remark = Problem::warning("check/reference-port", message, span.clone());
                 found.push(Problem { hint: problem.hint, about: problem.about, ..remark });
             }
         }

@@ -113,9 +113,9 @@ impl<'a> Planner<'a> {
             problems: RefCell::default(),
         };
         planner.discrete = (0..planner.paths.len()).map(|input| planner.is_discrete(input)).collect();
-        let fresh = |path: &String| *system.recipe.exchange.of(path) == Exchange::Fresh;
+        let fresh = |path: &String| *system.methods.exchange.of(path) == Exchange::Fresh;
         planner.fresh = planner.paths.iter().map(fresh).collect();
-        let law = planner.entry(&registry.laws, "controller", &system.recipe.law);
+        let law = planner.entry(&registry.controllers, "controller", &system.methods.controller);
         planner.problems.take(); // said where the law is chosen
         planner.varies = law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive());
         planner
@@ -139,7 +139,7 @@ impl<'a> Planner<'a> {
 
     /// What is odd at a place, and what to do.
     pub(super) fn remark(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
-        self.say(Problem::remark(code, message, span.clone()).hint(hint));
+        self.say(Problem::warning(code, message, span.clone()).hint(hint));
     }
 
     fn chosen(&self) -> Option<Layout> {
@@ -226,7 +226,7 @@ impl<'a> Planner<'a> {
                 fits.of_input[input] = *held.get_or_insert_with(|| fits.add(Box::new(DiscreteHold)));
                 continue;
             }
-            let choice = self.system.recipe.input.of(&self.paths[input]);
+            let choice = self.system.methods.input.of(&self.paths[input]);
             let (entry, options) = self.entry(&self.registry.inputs, "input", choice)?;
             if !driven {
                 continue;
@@ -300,7 +300,7 @@ impl<'a> Planner<'a> {
             owners: self.owners.clone(),
             couplings,
             bonds: self.links.bonds.clone(),
-            parcels: self.links.parcels.clone(),
+            byte_connections: self.links.byte_connections.clone(),
             shape,
         }
     }
@@ -330,7 +330,7 @@ impl<'a> Planner<'a> {
     fn stages(&self, topology: &Topology, fits: &ExtrapolationCache) -> Option<Vec<Stage>> {
         let edges = edges(&topology.couplings, &topology.blocks, &topology.owners);
         let graph = CouplingGraph { simulators: topology.names.clone(), edges };
-        let choice = &self.system.recipe.partition;
+        let choice = &self.system.methods.partition;
         let (entry, options) = self.entry(&self.registry.partitions, "partition", choice)?;
         match (entry.build)(&options).stages(&graph) {
             Ok(stages) => Some(stages.into_iter().map(|members| self.stage(members, fits)).collect()),
@@ -371,12 +371,12 @@ impl<'a> Planner<'a> {
     }
 
     fn stepping(&self, topology: &Topology) -> Option<StepMethods> {
-        let recipe = &self.system.recipe;
+        let recipe = &self.system.methods;
         let iteration = self.built(&self.registry.iterations, "iteration", &recipe.iteration)?;
         // An iteration that goes back repeats a step until loops have settled, too.
         self.check_loops(&topology.order, &topology.renewal, iteration.needs.rollback);
         let estimate = self.built(&self.registry.estimates, "estimate", &recipe.estimate)?;
-        let law = self.built(&self.registry.laws, "controller", &recipe.law)?;
+        let law = self.built(&self.registry.controllers, "controller", &recipe.controller)?;
         self.meet(iteration.name, "iteration", &iteration.needs);
         self.meet(estimate.name, "estimate", &estimate.needs);
         self.meet(law.name, "controller", &law.needs);
@@ -398,7 +398,7 @@ impl<'a> Planner<'a> {
         // An estimate that needs rollback goes back to the start of the attempt.
         let rejects = control.reject == Reject::AboveOne && control.adaptive;
         let rewinds = meets || estimate.needs.rollback || rejects;
-        self.remarks(estimate.name, estimate.method.as_ref(), control.adaptive);
+        self.warnings(estimate.name, estimate.method.as_ref(), control.adaptive);
         let history = self.history(&topology.connected);
         self.check_history(&history, &fits.all);
         let experiment = &self.system.experiment;
@@ -409,7 +409,7 @@ impl<'a> Planner<'a> {
             record: experiment.record,
             history,
             control,
-            first_size: self.system.recipe.step.size,
+            first_size: self.system.methods.step.size,
             cuts: (0..topology.blocks.len()).all(|index| self.takes_any(index)),
             meets,
             rewinds,
@@ -418,7 +418,7 @@ impl<'a> Planner<'a> {
                 || iteration.needs.rollback
                 || law.needs.rollback,
             probed: false,
-            rehearsed: None,
+            rollback_checks: None,
         })
     }
 
@@ -449,7 +449,7 @@ impl<'a> Planner<'a> {
             iteration: stepping.iteration.method,
             estimate: stepping.estimate.method,
             estimate_name: stepping.estimate.name,
-            law: stepping.law.method,
+            controller: stepping.law.method,
         }
     }
 
@@ -479,7 +479,7 @@ impl<'a> Planner<'a> {
     /// Whether windows may be of any size for this simulator: it takes steps of any size, or never takes a window for
     /// its step, because its own are longer.
     pub(super) fn takes_any(&self, index: usize) -> bool {
-        let step = &self.system.recipe.step;
+        let step = &self.system.methods.step;
         let longest = step.size.filter(|_| !self.varies).unwrap_or(step.max);
         let own = self.system.components[index].step.as_ref();
         self.ports.interfaces[index].abilities.variable_step || own.is_some_and(|(every, _)| *every > longest)
@@ -538,7 +538,7 @@ impl<'a> Planner<'a> {
     }
 
     fn control(&self, adaptive: bool) -> StepLimits {
-        let step = &self.system.recipe.step;
+        let step = &self.system.methods.step;
         // A line that could not be made out would have given its islands steps of their own.
         let lines = self.system.bonds.iter().any(|bond| bond.line.is_some());
         if !adaptive && step.size.is_none() && !lines {
@@ -550,7 +550,7 @@ impl<'a> Planner<'a> {
             let needs = Needs { rollback: true, ..Needs::NOTHING };
             self.meet("above-one", "rejection", &needs);
             if !adaptive {
-                self.say(Problem::remark(
+                self.say(Problem::warning(
                     "plan/nothing-to-reject",
                     "`reject = \"above-one\"` has no effect while the step size is fixed",
                     step.span.clone(),

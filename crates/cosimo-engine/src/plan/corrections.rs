@@ -36,7 +36,7 @@ impl Planner<'_> {
         let mut rewinds = false;
         let (mut at, mut scratch_at) = (0, 0);
         for (input, path) in self.paths.iter().enumerate() {
-            let choice = self.system.recipe.correction.of(path);
+            let choice = self.system.methods.correction.of(path);
             let (entry, options) = self.entry(&self.registry.corrections, "correction", choice)?;
             if self.links.rows[input].is_empty() || self.discrete[input] {
                 continue;
@@ -142,7 +142,7 @@ impl Planner<'_> {
             let insight =
                 interface.state_space_access.filter(|insight| sees(insight) && !self.goes_ahead(index))?;
             let sizes = (insight.states, interface.inputs.len(), interface.outputs.len());
-            let place = ModelPlace::behind(end, sizes);
+            let place = ModelPlace::following(end, sizes);
             end = (end.0 + place.states, place.present.end, place.matrices.end);
             Some(place)
         };
@@ -152,6 +152,6 @@ impl Planner<'_> {
     /// Whether steps of its own are longer than those of the others, or may be.
     pub(super) fn goes_ahead(&self, index: usize) -> bool {
         let Some((every, _)) = self.system.components[index].step else { return false };
-        self.varies || self.system.recipe.step.size.is_none_or(|size| every > size)
+        self.varies || self.system.methods.step.size.is_none_or(|size| every > size)
     }
 }

@@ -37,7 +37,7 @@ pub struct Topology {
     pub owners: Vec<usize>,
     pub couplings: Couplings,
     pub bonds: Vec<Bond>,
-    pub parcels: Vec<ByteConnection>,
+    pub byte_connections: Vec<ByteConnection>,
     pub shape: Sizes,
     /// States of all simulators that show them.
     pub(crate) states: usize,
@@ -87,7 +87,7 @@ pub struct Methods {
     pub(crate) iteration: Box<dyn Iteration>,
     pub(crate) estimate: Box<dyn Estimate>,
     pub(crate) estimate_name: &'static str,
-    pub(crate) law: Box<dyn StepController>,
+    pub(crate) controller: Box<dyn StepController>,
 }
 
 /// From when to when, in steps of which sizes, and what ends one or takes it back.
@@ -112,7 +112,7 @@ pub struct RunLimits {
     /// The caller goes back to earlier instants, whatever the method does.
     pub(crate) probed: bool,
     /// What that showed, where it was tried in another process.
-    pub(crate) rehearsed: Option<Vec<RollbackCheck>>,
+    pub(crate) rollback_checks: Option<Vec<RollbackCheck>>,
 }
 
 impl std::fmt::Debug for Layout {
@@ -140,7 +140,7 @@ impl Methods {
     }
 
     /// The correction whose steps depend on all steps before, if there is one.
-    pub fn learner(&self) -> Option<&'static str> {
+    pub fn identifying_correction(&self) -> Option<&'static str> {
         self.corrections.iter().find(|planned| planned.correction.learns()).map(|planned| planned.name)
     }
 }
@@ -181,7 +181,7 @@ impl Topology {
     }
 
     /// Simulators whose state does not outlive the process, so that the run cannot be saved.
-    pub fn unsaved(&self) -> impl Iterator<Item = &str> {
+    pub fn components_without_saved_state(&self) -> impl Iterator<Item = &str> {
         let cannot = self.interfaces.iter().map(|interface| !interface.abilities.serialize_state);
         self.names.iter().zip(cannot).filter_map(|(name, cannot)| cannot.then_some(name.as_str()))
     }

@@ -7,14 +7,14 @@ mod check;
 mod choose;
 mod corrections;
 mod layout;
-mod members;
 mod monolithic;
 mod needs;
 mod open;
 mod order;
 mod ports;
-pub(crate) mod rehearsal;
 mod resolve;
+pub(crate) mod rollback_check;
+mod simulator_slots;
 
 use std::borrow::Cow;
 
@@ -29,7 +29,6 @@ pub use self::check::{Findings, check};
 use self::choose::Planner;
 pub(crate) use self::layout::{ExtrapolationRun, PlannedCorrection, PlannedModels, runs};
 pub use self::layout::{Layout, Methods, RunLimits, Stage, Topology};
-pub(crate) use self::members::island;
 use self::monolithic::fuse;
 pub(crate) use self::open::blocks;
 use self::open::{interfaces, locals, open};
@@ -38,6 +37,7 @@ pub use self::ports::Ports;
 pub use self::resolve::ByteConnection;
 use self::resolve::links;
 pub(crate) use self::resolve::{Line, LineSide, Links, Moves};
+pub(crate) use self::simulator_slots::island;
 use crate::island::Island;
 use crate::lines::{IslandPlan, form};
 use crate::scenario::Scenario;
@@ -162,7 +162,7 @@ impl<'s> Draft<'s> {
 
     /// Takes the simulators and leaves all else. `None` where too much is wrong to lay anything out.
     pub(crate) fn plan(&mut self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Plan> {
-        let whole = self.system.strong.is_empty() && self.links.lines.is_empty();
+        let whole = self.system.monolithic.is_empty() && self.links.lines.is_empty();
         if !whole && self.closed.is_empty() {
             return self.reshaped(registry, problems)?.plan(registry, problems);
         }

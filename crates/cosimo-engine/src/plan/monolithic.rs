@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use cosimo_core::registry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
+use cosimo_core::registry::{InnerConnection, JoinRequest, OpenRequest, Registry, Source, suggest};
 use cosimo_core::{PowerVariable, Simulator, Value};
-use cosimo_system::{Component, Problem, Span, StrongDecl, System, values};
+use cosimo_system::{Component, MonolithicDecl, Problem, Span, System, values};
 
 use super::open::cannot_open;
 use super::resolve::{Links, Moves};
@@ -13,7 +13,7 @@ use super::{Draft, span_of};
 
 /// Components that a group names, if the group can be made.
 fn members(
-    group: &StrongDecl,
+    group: &MonolithicDecl,
     system: &System,
     registry: &Registry,
     problems: &mut Vec<Problem>,
@@ -78,7 +78,7 @@ pub(super) fn fuse(
     registry: &Registry,
     problems: &mut Vec<Problem>,
 ) -> Option<Draft<'static>> {
-    let groups = std::mem::take(&mut draft.system.to_mut().strong);
+    let groups = std::mem::take(&mut draft.system.to_mut().monolithic);
     for (place, group) in groups.iter().enumerate() {
         let earlier = groups[..place].iter().find_map(|other| {
             let shared =
@@ -122,7 +122,7 @@ pub(super) fn fuse(
 
 fn join(
     draft: Draft<'static>,
-    group: &StrongDecl,
+    group: &MonolithicDecl,
     members: &[usize],
     kind: &dyn Source,
     problems: &mut Vec<Problem>,
@@ -144,7 +144,7 @@ fn join(
                 continue;
             }
             let start = system.components[*index].start(&interfaces[*index].inputs[port].name);
-            wires.push(InnerWire {
+            wires.push(InnerConnection {
                 to: (member, port),
                 outside: terms.len() < row.len(),
                 constant: if terms.len() < row.len() { 0.0 } else { links.offsets[input] },
@@ -168,10 +168,10 @@ fn join(
 
 fn open(
     system: &System,
-    group: &StrongDecl,
+    group: &MonolithicDecl,
     members: &[usize],
     kind: &dyn Source,
-    wires: &[InnerWire],
+    wires: &[InnerConnection],
     problems: &mut Vec<Problem>,
 ) -> Option<Box<dyn Simulator>> {
     let parameters: Vec<Vec<(String, Value)>> =
@@ -189,7 +189,8 @@ fn open(
         .collect();
     let options: Vec<(String, Value)> =
         group.options.iter().map(|(name, value, _)| (format!("cosimo.{name}"), value.clone())).collect();
-    let request = JoinRequest { name: &group.name, members: &requests, wires, options: &options };
+    let request =
+        JoinRequest { name: &group.name, members: &requests, connections: wires, options: &options };
     match kind.join(&request)? {
         Ok(simulator) => Some(simulator),
         Err(found) => {
@@ -212,9 +213,9 @@ fn open(
 /// A group that becomes one simulator, in the place of the first of its members.
 struct MonolithicGroup<'a> {
     draft: &'a Draft<'a>,
-    group: &'a StrongDecl,
+    group: &'a MonolithicDecl,
     members: &'a [usize],
-    wires: &'a [InnerWire],
+    wires: &'a [InnerConnection],
 }
 
 /// Where inputs and outputs go; what is only for members among themselves goes nowhere.
@@ -277,7 +278,7 @@ impl MonolithicGroup<'_> {
                 "bond `{}` lies inside `{}`: nothing is assumed there, so there is no defect to account for",
                 bond.name, self.group.name
             );
-            Problem::remark("plan/bond-inside", message, self.group.span.clone())
+            Problem::warning("plan/bond-inside", message, self.group.span.clone())
         }));
         joined
     }

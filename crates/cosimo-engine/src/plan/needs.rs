@@ -67,7 +67,7 @@ impl Planner<'_> {
                 "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or choose \
                  an {axis} that needs none"
             );
-            self.refuse("plan/needs-bond", &self.system.recipe.estimate.span, [&message, &hint]);
+            self.refuse("plan/needs-bond", &self.system.methods.estimate.span, [&message, &hint]);
         }
     }
 
@@ -94,7 +94,7 @@ impl Planner<'_> {
                             self.ports.names[owner]
                         ),
                         self.system
-                            .recipe
+                            .methods
                             .input
                             .of(&self.ports.path(PowerVariable::Input(input)))
                             .span
@@ -120,7 +120,7 @@ impl Planner<'_> {
         if let (Some(stuck), true) = (stuck, can(&stopping).events) {
             let names = self.ports.names;
             let why = if can(&stuck).rollback { "take steps of any size" } else { "rewind" };
-            self.say(Problem::remark(
+            self.say(Problem::warning(
                 "plan/events-inside",
                 format!(
                     "others hear of events of `{}` at the next communication point only: `{}` cannot {why}",
@@ -171,7 +171,7 @@ impl Planner<'_> {
     }
 
     pub(super) fn check_input_names(&self) {
-        let recipe = &self.system.recipe;
+        let recipe = &self.system.methods;
         let named = recipe.input.places().chain(recipe.correction.places()).chain(recipe.exchange.places());
         let known: BTreeSet<&String> = self.paths.iter().collect();
         for (name, span) in named {
@@ -197,7 +197,7 @@ impl Planner<'_> {
                     self.ports.path(PowerVariable::Input(input))
                 );
                 let span = self.system.components[receiver].span.clone();
-                let problem = Problem::remark("plan/input-degree", message, span);
+                let problem = Problem::warning("plan/input-degree", message, span);
                 self.say(self.ports.about(problem, PowerVariable::Input(input)));
             }
         }
@@ -287,7 +287,7 @@ impl Planner<'_> {
             |found: &Loop, severity: fn(&'static str, String, Range<usize>) -> Problem, code, words: &str| {
                 let input = PowerVariable::Input(found.path.get(1).copied().unwrap_or(0));
                 let component = &self.system.components[self.ports.place(input).0];
-                let message = format!("{words}: {}", self.ports.way_round(&found.path));
+                let message = format!("{words}: {}", self.ports.loop_text(&found.path));
                 severity(code, message, component.span.clone())
                     .about_port(&component.name, &self.ports.port(input).name)
             };
@@ -324,7 +324,7 @@ impl Planner<'_> {
                 ),
             };
             self.say(
-                about(first, Problem::remark, "plan/delayed-loop", &words)
+                about(first, Problem::warning, "plan/delayed-loop", &words)
                     .hint("`exchange = \"fresh\"` for its inputs solves it at every communication point"),
             );
         }
@@ -387,16 +387,16 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn remarks(&self, name: &str, estimate: &dyn Estimate, adaptive: bool) {
-        let recipe = &self.system.recipe;
+    pub(super) fn warnings(&self, name: &str, estimate: &dyn Estimate, adaptive: bool) {
+        let recipe = &self.system.methods;
         if adaptive && estimate.idle() {
-            let law = example(&self.registry.laws, |law| !law.adaptive());
+            let law = example(&self.registry.controllers, |law| !law.adaptive());
             let message = format!(
                 "law `{}` has nothing to go by: the estimate is `{name}`, so the step grows to its maximum",
-                recipe.law.name
+                recipe.controller.name
             );
             let hint = format!("choose an estimate, or the law `{law}`");
-            self.remark("plan/nothing-to-control", &recipe.law.span, [&message, &hint]);
+            self.remark("plan/nothing-to-control", &recipe.controller.span, [&message, &hint]);
         }
         if adaptive && recipe.step.max.is_infinite() {
             let words = ["the step size has no upper limit", "write `max` in `[method] step`"];

@@ -55,7 +55,7 @@ fn open_each(system: &System, registry: &Registry, problems: &mut Vec<Problem>) 
             folder: &system.folder,
             parameters: &parameters,
             joined: system
-                .strong
+                .monolithic
                 .iter()
                 .flat_map(|group| &group.components)
                 .any(|(name, _)| *name == component.name),
@@ -92,7 +92,7 @@ fn tables(system: &System, simulators: &mut OpenSimulators, problems: &mut Vec<P
         };
         let Some((first, last)) = interface.recorded else { continue };
         let mut kinds = vec![(false, None); interface.outputs.len()];
-        for wire in &system.wires {
+        for wire in &system.connections {
             let Some(discrete) = is_discrete(&wire.to.0, &names, simulators) else { continue };
             for summand in &wire.from {
                 let Ok((owner, _, port)) = names.split(&summand.port.0) else { continue };
@@ -111,7 +111,7 @@ fn tables(system: &System, simulators: &mut OpenSimulators, problems: &mut Vec<P
                 "`{}.{}` drives discrete inputs and the continuous `{continuous}`: it is interpolated for all of them",
                 component.name, output.name
             );
-            let problem = Problem::remark("plan/table", message, component.source_span.clone());
+            let problem = Problem::warning("plan/table", message, component.source_span.clone());
             problems.push(problem.about_port(&component.name, &output.name).hint("write the column twice"));
         }
         // A single row is a constant, which covers every run.
@@ -128,7 +128,7 @@ fn tables(system: &System, simulators: &mut OpenSimulators, problems: &mut Vec<P
                 "`{}` has rows from t = {first} s to {last} s, but the run goes from {start} s to {stop} s: {which}",
                 component.source
             );
-            let problem = Problem::remark("plan/table", message, component.source_span.clone());
+            let problem = Problem::warning("plan/table", message, component.source_span.clone());
             problems.push(problem.about(&component.name));
         }
         let held: Vec<usize> =
@@ -156,7 +156,7 @@ fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Probl
     let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
     let mut add = |words: &str| {
         let message = format!("component `{}`: {words}", component.name);
-        let problem = Problem::remark("plan/component", message, component.source_span.clone());
+        let problem = Problem::warning("plan/component", message, component.source_span.clone());
         problems.push(problem.about(&component.name));
     };
     said[..shown].iter().for_each(|words| add(words));
@@ -166,7 +166,7 @@ fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Probl
     for (parameter, words) in &interface.parameter_warnings {
         let span = span_of(&component.parameters, parameter, &component.span);
         let message = format!("component `{}`: {words}", component.name);
-        problems.push(Problem::remark("plan/parameter", message, span).about(&component.name));
+        problems.push(Problem::warning("plan/parameter", message, span).about(&component.name));
     }
 }
 

@@ -7,7 +7,7 @@ use cosimo_core::PowerVariable;
 use cosimo_core::interface::{BytePort, Interface, Port};
 use cosimo_core::link::PortRanges;
 use cosimo_core::registry::suggest;
-use cosimo_system::{Lost, Names, Problem, Span, WireDecl};
+use cosimo_system::{ConnectionDecl, Names, PathProblem, Problem, Span};
 
 use crate::value_maps;
 
@@ -94,11 +94,11 @@ impl<'a> Ports<'a> {
         };
         let (index, component, port) = match self.owner(path) {
             Ok(found) => found,
-            Err(Lost::Unknown(component)) => {
+            Err(PathProblem::Unknown(component)) => {
                 let hint = self.index().components.suggest(component);
                 return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
             }
-            Err(Lost::NoPath) => {
+            Err(PathProblem::NoPath) => {
                 let hint = "ports are written `component.port`, as in `chassis.v`";
                 return Err(Some(Box::new(unknown(format!("`{path}` is no port"), hint.into()))));
             }
@@ -120,7 +120,7 @@ impl<'a> Ports<'a> {
     }
 
     /// The simulator that a path leads to, the component that it names, and what the port is called in the simulator.
-    fn owner<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), Lost<'p>> {
+    fn owner<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), PathProblem<'p>> {
         let lost = match self.index().components.split(path) {
             Ok(found) => return Ok(found),
             Err(lost) => lost,
@@ -149,7 +149,7 @@ impl<'a> Ports<'a> {
     }
 
     /// Outputs and gains of a wire.
-    pub(crate) fn summands(&self, wire: &WireDecl) -> (Vec<(usize, f64)>, Vec<PortProblem>) {
+    pub(crate) fn summands(&self, wire: &ConnectionDecl) -> (Vec<(usize, f64)>, Vec<PortProblem>) {
         let (mut outputs, mut unfound) = (Vec::new(), Vec::new());
         for summand in &wire.from {
             let (path, span) = &summand.port;
@@ -167,7 +167,7 @@ impl<'a> Ports<'a> {
     }
 
     /// A port for texts or bytes, by simulator and place.
-    pub(crate) fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &BytePort)> {
+    pub(crate) fn byte_port(&self, path: &str, input: bool) -> Option<((usize, usize), &BytePort)> {
         let (index, _, port) = self.owner(path).ok()?;
         let Interface { byte_inputs: parcels_in, byte_outputs: parcels_out, .. } = &self.interfaces[index];
         let list = if input { parcels_in } else { parcels_out };
@@ -224,7 +224,7 @@ impl<'a> Ports<'a> {
     }
 
     /// A loop as the signal goes round it, closed; of a long one the beginning.
-    pub(crate) fn way_round(&self, path: &[usize]) -> String {
+    pub(crate) fn loop_text(&self, path: &[usize]) -> String {
         // Found backwards: an output, the input it depends on, the output that drives it, ...
         let end = |(k, &at): (usize, &usize)| {
             if k % 2 == 0 { PowerVariable::Output(at) } else { PowerVariable::Input(at) }

@@ -3,7 +3,8 @@
 use cosimo_core::unit::{POWER, describe};
 use cosimo_core::{Bond, BondSide, PowerVariable, Term, ValueType};
 use cosimo_system::{
-    BondDecl, Common, Direction, JunctionDecl, LineDecl, Opposite, PowerPort, Problem, Span, System, WireDecl,
+    BondDecl, Common, ConnectionDecl, JunctionDecl, LineDecl, Opposite, PowerDirection, PowerPort, Problem,
+    Span, System,
 };
 
 use super::ports::Ports;
@@ -21,10 +22,10 @@ pub(crate) struct Links {
     /// missed a second time.
     pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
-    pub parcels: Vec<ByteConnection>,
+    pub byte_connections: Vec<ByteConnection>,
     pub lines: Vec<Line>,
     /// Wires to tunable parameters: no input follows from them.
-    pub tuned: Vec<WireDecl>,
+    pub tuned: Vec<ConnectionDecl>,
 }
 
 /// A bond that is a delayed line.
@@ -58,7 +59,7 @@ pub struct ByteConnection {
 pub(super) fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Links {
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
     let mut resolver = Resolver { ports, links: Links::unconnected(inputs), problems };
-    for wire in &system.wires {
+    for wire in &system.connections {
         if resolver.parcel(wire) {
             continue;
         }
@@ -118,8 +119,8 @@ impl Links {
             }
         }
         let parcel = |(index, port): (usize, usize)| Some(((moves.simulator)(index)?, port));
-        links.parcels.extend(
-            self.parcels
+        links.byte_connections.extend(
+            self.byte_connections
                 .iter()
                 .filter_map(|wire| Some(ByteConnection { from: parcel(wire.from)?, to: parcel(wire.to)? })),
         );
@@ -173,11 +174,11 @@ type ResolveResult<T> = Result<T, Vec<Problem>>;
 
 impl Resolver<'_, '_> {
     /// Whether the wire passes on texts or bytes, or tries to.
-    fn parcel(&mut self, wire: &WireDecl) -> bool {
+    fn parcel(&mut self, wire: &ConnectionDecl) -> bool {
         let ports = self.ports;
-        let sources = wire.from.iter().map(|summand| (summand, ports.parcel(&summand.port.0, false)));
+        let sources = wire.from.iter().map(|summand| (summand, ports.byte_port(&summand.port.0, false)));
         let sources: Vec<_> = sources.collect();
-        let to = ports.parcel(&wire.to.0, true);
+        let to = ports.byte_port(&wire.to.0, true);
         let wrong = |message: String, hint: &str| {
             Problem::error("plan/type-mismatch", message, wire.to.1.clone()).hint(hint)
         };
@@ -203,7 +204,7 @@ impl Resolver<'_, '_> {
                         format!("`{one}` gives {given}, but `{other}` takes {taken}"),
                         "connect texts with texts and bytes with bytes",
                     ));
-                } else if let Some(known) = self.links.parcels.iter().find(|known| known.to == to) {
+                } else if let Some(known) = self.links.byte_connections.iter().find(|known| known.to == to) {
                     let first = &ports.interfaces[known.from.0].byte_outputs[known.from.1].name;
                     let first = format!("{}.{first}", ports.names[known.from.0]);
                     self.problems.push(Problem::error(
@@ -217,7 +218,7 @@ impl Resolver<'_, '_> {
                         "leave gain, offset and map out",
                     ));
                 } else {
-                    self.links.parcels.push(ByteConnection { from: *from, to });
+                    self.links.byte_connections.push(ByteConnection { from: *from, to });
                 }
             }
             [(_, None)] => {
@@ -290,7 +291,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn wire(&mut self, wire: &WireDecl) -> ResolveResult<()> {
+    fn wire(&mut self, wire: &ConnectionDecl) -> ResolveResult<()> {
         let ports = self.ports;
         let names: Vec<String> = wire.from.iter().map(|summand| format!("`{}`", summand.port.0)).collect();
         let names = names.join(" + ");
@@ -374,7 +375,7 @@ impl Resolver<'_, '_> {
         if !found.is_empty() {
             return Err(found);
         }
-        let direction = sign(decl.direction == Direction::BToA);
+        let direction = sign(decl.direction == PowerDirection::BToA);
         self.links.bonds.push(Bond {
             name: name.clone(),
             sides: vec![
@@ -399,7 +400,7 @@ impl Resolver<'_, '_> {
         let mut ends = Vec::new();
         let factor = |end: PowerVariable| ports.port(end).unit.as_ref().map_or(1.0, |unit| unit.factor);
         let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
-        let direction = sign(decl.direction == Direction::BToA);
+        let direction = sign(decl.direction == PowerDirection::BToA);
         // Into the line is out of the simulator: effort times flow of side a counts that, of side b the opposite.
         let into = [
             direction,
@@ -585,7 +586,7 @@ impl Resolver<'_, '_> {
                     "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
                     port.effort.0, port.flow.0
                 );
-                let problem = Problem::remark("plan/no-unit", message, port.effort.1.clone());
+                let problem = Problem::warning("plan/no-unit", message, port.effort.1.clone());
                 self.problems.push(ports.about(problem, effort));
                 1.0
             }
@@ -622,7 +623,7 @@ impl Resolver<'_, '_> {
             ports.path(from),
             ports.path(to)
         );
-        self.problems.push(ports.about(Problem::remark("plan/unit-converted", message, span.clone()), to));
+        self.problems.push(ports.about(Problem::warning("plan/unit-converted", message, span.clone()), to));
         Ok((factor, offset))
     }
 }
@@ -640,7 +641,7 @@ fn rounded(output: usize, input: usize, ports: &Ports<'_>, span: &Span) -> Optio
         ports.path(PowerVariable::Input(input)),
         to.value_type.name()
     );
-    Some(Problem::remark("plan/type-rounded", message, span.clone()))
+    Some(Problem::warning("plan/type-rounded", message, span.clone()))
 }
 
 fn wrong_way(name: &str, port: &PowerEnds, ports: &Ports<'_>, span: &Span) -> Problem {

@@ -179,7 +179,7 @@ pub(crate) struct Buffers {
     /// Frozen states, one per member.
     pub frozen: Vec<Vec<u8>>,
     /// What trials of rollback showed, one per member.
-    pub rehearsals: Vec<RollbackCheck>,
+    pub rollback_checks: Vec<RollbackCheck>,
     /// What members have to say once they are initialised, one list per member.
     pub notices: Vec<Vec<(&'static str, String)>>,
     /// Steps of members' own, for those who begin one.
@@ -187,8 +187,8 @@ pub(crate) struct Buffers {
     /// Who stands at an event, one per member.
     pub due: Vec<bool>,
     /// Texts and bytes on their way, one per wire of all; and those that were shown last.
-    pub parcels: Vec<Vec<u8>>,
-    pub given: Vec<Vec<u8>>,
+    pub bytes_in: Vec<Vec<u8>>,
+    pub bytes_out: Vec<Vec<u8>>,
 }
 
 impl Buffers {
@@ -200,12 +200,12 @@ impl Buffers {
             slopes: vec![f64::NAN; outputs],
             integrals: vec![f64::NAN; outputs],
             frozen: vec![Vec::new(); members],
-            rehearsals: vec![RollbackCheck::default(); members],
+            rollback_checks: vec![RollbackCheck::default(); members],
             notices: vec![Vec::new(); members],
             leads: vec![None; members],
             due: vec![false; members],
-            parcels: vec![Vec::new(); wires],
-            given: vec![Vec::new(); wires],
+            bytes_in: vec![Vec::new(); wires],
+            bytes_out: vec![Vec::new(); wires],
             ..Buffers::default()
         }
     }
@@ -432,7 +432,7 @@ fn one(
         Task::Settle { at, who, lenient } => return settle(member, at, who, lenient, buffers),
         Task::Enter(setup) => simulator.initialize(&setup)?,
         Task::Rehearse(window) => {
-            buffers.rehearsals[member.index] = match simulator.rollback() {
+            buffers.rollback_checks[member.index] = match simulator.rollback() {
                 Some(rollback) => rollback.check(window, &inputs)?,
                 None => RollbackCheck::Untried,
             };
@@ -452,12 +452,12 @@ fn one(
         }
         Task::Take(who) => {
             for (wire, port) in member.seldom.takes.iter().filter(|_| who.is(&member.seldom)) {
-                simulator.need_bytes()?.set_bytes(*port, &buffers.parcels[*wire])?;
+                simulator.need_bytes()?.set_bytes(*port, &buffers.bytes_in[*wire])?;
             }
         }
         Task::Give(who) => {
             for (wire, port) in member.seldom.gives.iter().filter(|_| who.is(&member.seldom)) {
-                simulator.need_bytes()?.get_bytes(*port, &mut buffers.given[*wire])?;
+                simulator.need_bytes()?.get_bytes(*port, &mut buffers.bytes_out[*wire])?;
             }
         }
         Task::Save(slot) => simulator.need_rollback()?.save(slot)?,

@@ -16,7 +16,7 @@ use cosimo::core::registry::OpenRequest;
 use cosimo::core::{Options, Registry, Time, Value};
 use cosimo::engine::{Run, RunError, plan};
 use cosimo::export::{Design, Variant, Version, built_library, write};
-use cosimo::record::{Memory, Table};
+use cosimo::record::{MemoryRecorder, Table};
 use cosimo::system::{System, toml};
 use scratch::scratch;
 
@@ -176,7 +176,7 @@ pub(crate) fn rows(text: &str) -> Table {
 /// The same for a run that may fail.
 pub(crate) fn try_rows(text: &str) -> Result<Table, RunError> {
     let mut run = start(text, 1);
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone()))?;
     run.run_until(Time::new(f64::INFINITY).unwrap())?;
     assert!(run.finished());
@@ -296,7 +296,7 @@ pub(crate) fn combinations() -> Vec<String> {
             for input in &registry.inputs {
                 for correction in &corrections {
                     for estimate in registry.estimates.iter().map(|entry| estimate(entry.name)) {
-                        for law in &registry.laws {
+                        for law in &registry.controllers {
                             for reject in ["never", "above-one"] {
                                 for exchange in ["stale", "fresh"] {
                                     all.push(format!(

@@ -135,7 +135,7 @@ fn where_somebody_cannot_rewind_events_stay_inside_and_that_is_said() {
     let stuck = Made::Unit(Version::Two, Variant::NoRollback).source("dual-mass/left-force");
     let text = ball(&stuck, "", 0.05);
     let mut run = start(&text, 1);
-    let said: Vec<String> = run.remarks().iter().map(|problem| problem.message.clone()).collect();
+    let said: Vec<String> = run.warnings().iter().map(|problem| problem.message.clone()).collect();
     let wanted =
         "others hear of events of `ball` at the next communication point only: `follower` cannot rewind";
     assert!(said.iter().any(|message| message == wanted), "{said:#?}");

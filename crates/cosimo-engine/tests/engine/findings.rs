@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use cosimo::core::interface::{Abilities, Interface, Port, ValueRange, ValueType};
-use cosimo::core::registry::{InnerWire, JoinRequest, JoinResult, OpenRequest, OpenResult};
+use cosimo::core::registry::{InnerConnection, JoinRequest, JoinResult, OpenRequest, OpenResult};
 use cosimo::core::simulator::{Events, Jacobian, Memory, Rollback};
 use cosimo::core::{
     Inputs, Outputs, Registry, Setup, Simulator, SimulatorError, SourceEntry, StepResult, Time, Window,
@@ -131,16 +131,17 @@ fn join(request: &JoinRequest<'_>) -> JoinResult {
         assert!(member.joined);
         let part = open(member).map_err(|_| Vec::new())?;
         let named = |port: &Port| Port { name: format!("{}.{}", member.name, port.name), ..port.clone() };
-        let inner = |port: usize| request.wires.iter().any(|wire| wire.to == (place, port) && !wire.outside);
+        let inner =
+            |port: usize| request.connections.iter().any(|wire| wire.to == (place, port) && !wire.outside);
         let inputs = part.interface().inputs.iter().enumerate();
         interface.inputs.extend(inputs.filter(|(port, _)| !inner(*port)).map(|(_, port)| named(port)));
         interface.outputs.extend(part.interface().outputs.iter().map(named));
         interface.members.push(member.name.into());
     }
     interface.facts = request
-        .wires
+        .connections
         .iter()
-        .map(|InnerWire { to, terms, constant, outside, start }| {
+        .map(|InnerConnection { to, terms, constant, outside, start }| {
             (format!("{to:?}"), format!("{terms:?} {constant:?} {outside} {start:?}"))
         })
         .collect();
@@ -305,7 +306,7 @@ fn counts_are_those_of_the_parts() {
     assert_eq!(own, [("b", 0.2)]);
     let expected = ["check/constant-input a.u", "check/constant-input a.v", "check/lonely-component c"];
     assert_eq!(named(&found.problems), expected);
-    assert_eq!((found.count(Severity::Remark), found.count(Severity::Error)), (3, 0));
+    assert_eq!((found.count(Severity::Warning), found.count(Severity::Error)), (3, 0));
     // A single component has nothing to be connected to.
     assert_eq!(codes(&[("c", ">y:N")], ""), NOTHING);
 }
@@ -594,7 +595,7 @@ fn what_follows_from_the_file_is_left_out() {
     let span = plain[0].span.clone();
     let error = Problem::error("system/value", "", span.clone());
     assert!(!after(vec![error.clone()]).contains(&"plan/unconnected-input a.u".to_owned()));
-    let remark = Problem::remark("system/value", "", span.clone());
+    let remark = Problem::warning("system/value", "", span.clone());
     assert!(after(vec![remark]).contains(&"plan/unconnected-input a.u".to_owned()));
     let elsewhere = Problem::error("system/value", "", span.end + 1..span.end + 2);
     assert!(after(vec![elsewhere]).contains(&"plan/unconnected-input a.u".to_owned()));
@@ -603,7 +604,7 @@ fn what_follows_from_the_file_is_left_out() {
     assert!(after(vec![error.clone()]).contains(&"system/value".to_owned()));
     // In the choice of the step a default stands in for whatever could not be read.
     let long = super::findings::system(&[("a", ">y:N")], "method.step = { size = 2.0, reject = 'never' }");
-    let step = long.recipe.step.span.clone();
+    let step = long.methods.step.span.clone();
     let said = |reading: Vec<Problem>| named(&check(&long, &registry(), reading).problems);
     assert_eq!(said(Vec::new()), ["check/long-step"]);
     assert_eq!(
@@ -643,7 +644,7 @@ mod bonds {
     #[test]
     fn two_wires_that_go_opposite_ways_and_make_a_power() {
         let [found] = &suggested(GIVES, TAKES, &PAIR)[..] else { panic!() };
-        assert!(found.certain());
+        assert!(found.is_certain());
         let candidate = &found.candidates[0];
         assert_eq!((candidate.bond.name.as_str(), candidate.bond.opposite), ("a-b", Opposite::Neither));
         assert_eq!((candidate.wires, &found.probable[..]), ([0, 1], &[0][..]));
@@ -702,7 +703,7 @@ mod bonds {
         let (a, b) = (">F_1:N >F_2:N v_1:m/s v_2:m/s", "F_1:N F_2:N >v_1:m/s >v_2:m/s");
         let wires = ["a.F_1 b.F_1", "a.F_2 b.F_2", "b.v_1 a.v_1", "b.v_2 a.v_2"];
         let [found] = &suggested(a, b, &wires)[..] else { panic!() };
-        assert!(!found.certain());
+        assert!(!found.is_certain());
         let pairs: Vec<_> = found.candidates.iter().map(|candidate| candidate.wires).collect();
         assert_eq!(pairs, [[0, 2], [0, 3], [1, 2], [1, 3]]);
         assert_eq!(found.probable, [0, 3]);
@@ -725,7 +726,8 @@ mod bonds {
     fn pairs_that_share_no_wire_are_apart() {
         let (a, b) = (">F:N v:m/s >U:V I:A", "F:N >v:m/s U:V >I:A");
         let found = suggested(a, b, &["a.F b.F", "a.U b.U", "b.I a.I", "b.v a.v"]);
-        let pairs: Vec<_> = found.iter().map(|found| (found.certain(), found.candidates[0].wires)).collect();
+        let pairs: Vec<_> =
+            found.iter().map(|found| (found.is_certain(), found.candidates[0].wires)).collect();
         assert_eq!(pairs, [(true, [0, 3]), (true, [1, 2])]);
         let names: Vec<_> = found.iter().map(|found| found.candidates[0].bond.name.as_str()).collect();
         assert_eq!(names, ["a-b", "a-b-2"]);
@@ -838,15 +840,15 @@ mod lines {
         };
         assert_eq!(way(SOLVER, ""), None);
         let (severity, words) = way("e:N >f:m/s", "").unwrap();
-        assert!(severity == Severity::Remark && words.contains("tried twice"), "{words}");
+        assert!(severity == Severity::Warning && words.contains("tried twice"), "{words}");
         let (severity, words) = way("e:N >f:m/s stuck", ", mass_a = 3.0").unwrap();
-        assert!(severity == Severity::Remark && words.contains("mass"), "{words}");
+        assert!(severity == Severity::Warning && words.contains("mass"), "{words}");
         assert_eq!(way("e:N >f:m/s stuck", "").unwrap().0, Severity::Error);
         assert_eq!(way("e:N >f:m/s stuck", ", mass_b = 3.0").unwrap().0, Severity::Error);
         assert_eq!(way("e:N >f:m/s", ", boundary = 'inside'").unwrap().0, Severity::Error);
         assert_eq!(way("e:N >f:m/s stuck", ", boundary = 'corrected'").unwrap().0, Severity::Error);
         assert_eq!(way("e:N >f:m/s stuck", ", boundary = 'semi-implicit'").unwrap().0, Severity::Error);
-        assert_eq!(way("e:N >f:m/s", ", boundary = 'semi-implicit'").unwrap().0, Severity::Remark);
+        assert_eq!(way("e:N >f:m/s", ", boundary = 'semi-implicit'").unwrap().0, Severity::Warning);
         assert_eq!(way(SOLVER, ", boundary = 'held'").unwrap().0, Severity::Error);
         let held = said(SOLVER, SOLVER, ", boundary = 'held'", "");
         assert_eq!(held, ["!plan/line-boundary a"], "said once for both sides");

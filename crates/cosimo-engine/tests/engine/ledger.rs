@@ -78,7 +78,7 @@ fn a_summary_says_which_bond_is_worst_and_which_carry_nothing() {
     let summary = |coupled, bonds: Vec<BondSummary>, tampered: &[&str]| {
         let verdict = bonds.iter().map(BondSummary::verdict).max().unwrap_or_default();
         let tampered = tampered.iter().map(|name| (*name).to_owned()).collect();
-        Summary { coupled, bonds, verdict, tampered, ..Summary::default() }.words()
+        Summary { coupled, bonds, verdict, tampered, ..Summary::default() }.text()
     };
     let alone = summary(false, Vec::new(), &[]);
     let wired = summary(true, Vec::new(), &[]);

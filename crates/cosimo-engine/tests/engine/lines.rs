@@ -276,7 +276,7 @@ fn islands_keep_methods_of_their_own_apart() {
     let method = "[island.tanks]\ncomponents = [\"second\"]\ncorrection = \"none\"\n\
                   step = { estimate = \"none\", controller = \"fixed\", size = 1e-3 }\n";
     let text = format!("{}{tanks}{method}", combined(1e-4));
-    assert!(start(&text, 1).remarks().iter().all(|remark| remark.code != "plan/island-method"));
+    assert!(start(&text, 1).warnings().iter().all(|remark| remark.code != "plan/island-method"));
     let (_, both) = rows(&text, 2, &["second.h"]);
     assert_eq!(both.islands[2].steps, 300);
     let (_, alone) = rows(&combined(1e-4), 2, &["mass.v"]);
@@ -299,7 +299,7 @@ fn what_an_island_cannot_be_is_said() {
     let unknown = refused("[island.x]\ncomponents = [\"sprig\"]\ncorrection = \"nepze\"\n");
     assert!(unknown.contains("no component is called `sprig`") && unknown.contains("`nepze`"), "{unknown}");
     let alone = combined(1e-4) + "[island.x]\ncomponents = [\"left\"]\ncorrection = \"none\"\n";
-    let said = start(&alone, 1).remarks().iter().map(|remark| remark.message.clone()).collect::<String>();
+    let said = start(&alone, 1).warnings().iter().map(|remark| remark.message.clone()).collect::<String>();
     assert!(said.contains("`[island.x]` is `left` alone"), "{said}");
 }
 
@@ -390,8 +390,9 @@ fn times_of_islands_are_taken_where_asked_for() {
             timed.step().unwrap();
         }
         assert_eq!(plain.outputs(), timed.outputs());
-        assert_eq!(plain.spent().count(), 0);
-        let spent: Vec<(&str, bool)> = timed.spent().map(|(name, time)| (name, time.is_zero())).collect();
+        assert_eq!(plain.time_per_component().count(), 0);
+        let spent: Vec<(&str, bool)> =
+            timed.time_per_component().map(|(name, time)| (name, time.is_zero())).collect();
         assert_eq!(spent, [("left", false), ("mass", false), ("spring", true), ("line.long", true)]);
     }
 }
@@ -402,7 +403,7 @@ fn an_island_without_bonds_has_steps_of_one_size() {
         + "[component.first]\nsource = \"native:tanks/first\"\n[component.second]\nsource = \"native:tanks/second-pipe\"\n\
            [[connection]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[connection]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
     let run = start(&text, 2);
-    let said = run.remarks().iter().find(|remark| remark.code == "plan/island-method").unwrap();
+    let said = run.warnings().iter().find(|remark| remark.code == "plan/island-method").unwrap();
     assert!(said.message.contains("the island of first, second has no bond"), "{}", said.message);
     let (rows, net) = rows(&text, 2, &["second.h"]);
     assert_eq!(net.islands.len(), 3);

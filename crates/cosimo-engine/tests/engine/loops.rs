@@ -11,7 +11,7 @@ use cosimo::core::{
     Inputs, Outputs, Registry, Setup, Simulator, SimulatorError, SourceEntry, StepResult, Time, Window,
 };
 use cosimo::engine::{Plan, Run, plan};
-use cosimo::record::Memory as Recorded;
+use cosimo::record::MemoryRecorder as Recorded;
 use cosimo::system::{Problem, toml};
 
 /// `ramp:loop` has outputs y = p (u + v) / 4 + 1 + t and z = p (u + v) / 4 + 2 (1 + t) with slopes; `ramp:loop-declared` has

@@ -134,7 +134,7 @@ fn start(text: &str, threads: usize) -> Run {
 }
 
 fn heard(run: &Run, path: &str) -> String {
-    String::from_utf8(run.parcel(path).unwrap().to_vec()).unwrap()
+    String::from_utf8(run.bytes(path).unwrap().to_vec()).unwrap()
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn texts_and_bytes_pass_through_units_of_every_version() {
                 // Whoever steps at the same time hears it a step later.
                 assert_eq!(heard(&run, "two.string_in"), words(t - 0.1 * late), "{version:?} {partition}");
                 if version == Version::Three {
-                    let passed = run.parcel("two.binary_in").unwrap();
+                    let passed = run.bytes("two.binary_in").unwrap();
                     assert_eq!(passed, [0, 255, (f64::from(step) - late) as u8, 0]);
                 }
             }

@@ -6,7 +6,7 @@ use cosimo::core::Time;
 use cosimo::core::recorder::Table;
 use cosimo::engine::{Checkpoint, Plan, Run, plan};
 use cosimo::export::{Variant, Version};
-use cosimo::record::Memory;
+use cosimo::record::MemoryRecorder;
 use cosimo::system::{Problem, Severity, scenario};
 
 /// `a` is driven by nobody, `b` by `a`; both are lags, T x' = u - x, and start at 1.
@@ -34,7 +34,7 @@ fn start(text: &str, actions: &str, threads: usize) -> Run {
 
 fn rows(text: &str, actions: &str) -> (Table, Run) {
     let mut run = start(text, actions, 1);
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     run_to_the_end(&mut run);
     run.finish().unwrap();
@@ -233,7 +233,7 @@ fn a_bond_that_is_tampered_with_is_told_so() {
     assert_eq!(untouched.summary().tampered, Vec::<String>::new());
     let (_, run) = rows(&text, "[[action]]\nat = 0.5\noverride = \"right.f\"\nto = 500.0\n");
     assert_eq!(run.summary().tampered, ["joint"]);
-    assert!(run.summary().words().contains("changed signals of `joint`"), "{}", run.summary().words());
+    assert!(run.summary().text().contains("changed signals of `joint`"), "{}", run.summary().text());
     assert!(run.summary().bonds[0].share > 2.0 * untouched.summary().bonds[0].share);
 }
 

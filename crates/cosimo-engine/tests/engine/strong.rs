@@ -5,7 +5,7 @@ use crate::common::{
     DUAL_MASS, DualMass, Made, bits, column, folder, rows, run_to_the_end, start, system, truth,
 };
 use cosimo::engine::{Run, plan};
-use cosimo::export::{Design, Kind, Variant, Version};
+use cosimo::export::{Design, InterfaceType, Variant, Version};
 
 const TWO: Made = Made::Equations(Version::Two);
 const THREE: Made = Made::Equations(Version::Three);
@@ -188,7 +188,7 @@ fn what_leaves_the_group_is_coupled_as_ever() {
     let text = format!("{weak}[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n");
     let run = start(&text, 1);
     assert!(run.ledger().totals.is_empty());
-    let said: Vec<&str> = run.remarks().iter().map(|problem| problem.code).collect();
+    let said: Vec<&str> = run.warnings().iter().map(|problem| problem.code).collect();
     assert!(said.contains(&"plan/bond-inside"), "{said:?}");
 }
 
@@ -278,7 +278,7 @@ fn units_for_both_uses_are_joined_as_equations() {
     let mut text = DualMass { made: TWO, method: "step = { size = 0.5 }", ..DUAL_MASS }.text();
     for side in ["left-force", "right"] {
         let design = Design::exchange(&format!("native:dual-mass/{side}"), Version::Two);
-        let both = design.clone().kind(Kind::Both);
+        let both = design.clone().kind(InterfaceType::Both);
         let name = format!("strong-{}", both.file_name());
         cosimo::export::write(&both, &library, &folder.join(&name)).unwrap();
         text = text.replace(&design.file_name(), &name);

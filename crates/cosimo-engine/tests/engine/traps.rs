@@ -8,7 +8,7 @@ use cosimo::core::method::{BondPower, Estimate, Sizes, StepRecord};
 use cosimo::core::registry::{Options, Value, find};
 use cosimo::core::{Segment, Time, Traces, Window};
 use cosimo::engine::Run;
-use cosimo::record::{Memory, Table};
+use cosimo::record::{MemoryRecorder, Table};
 
 fn oscillator(experiment: &str, method: &str) -> String {
     format!(
@@ -183,7 +183,7 @@ fn trap_t5_a_remark_changes_no_bit() {
             run.step().unwrap();
             all.push(bits(&run));
         }
-        (run.remarks().iter().map(|remark| remark.code).collect::<Vec<_>>(), all)
+        (run.warnings().iter().map(|remark| remark.code).collect::<Vec<_>>(), all)
     };
     let (remarks, with) = run("");
     let (silence, without) = run("energy_scale = 1.0\n");
@@ -214,7 +214,7 @@ fn trap_t6_a_run_in_pieces_has_the_bits_of_a_run_in_one() {
         let text = DualMass { stop: 1.0, method, ..DUAL_MASS }.text();
         let whole = rows(&text);
         let mut run = start(&text, 1);
-        let memory = Memory::default();
+        let memory = MemoryRecorder::default();
         run.record(Box::new(memory.clone())).unwrap();
         let mut t = 0.0;
         while !run.finished() {

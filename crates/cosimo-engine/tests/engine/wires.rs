@@ -53,7 +53,7 @@ fn levels_of_temperature_are_converted_with_their_zero() {
     to(&mut run, 1.0);
     close(&run, "b.T.seen", 293.15 + 0.75);
     close(&run, "b.F.seen", 68.0 + 0.75 * 1.8);
-    let remarks: Vec<&str> = run.remarks().iter().map(|remark| remark.message.as_str()).collect();
+    let remarks: Vec<&str> = run.warnings().iter().map(|remark| remark.message.as_str()).collect();
     assert_eq!(remarks[0], "`a.T` [degC] is converted to `b.T` [K]: times 1 plus 273.15");
 }
 
@@ -175,6 +175,6 @@ fn a_single_pair_of_effort_and_flow_is_the_probable_bond() {
     assert_eq!(problems, []);
     let found = cosimo::engine::bonds::bonds(&system, &registry()).unwrap();
     assert_eq!(found.len(), 1);
-    assert!(found[0].certain());
+    assert!(found[0].is_certain());
     assert_eq!((&found[0].probable[..], found[0].candidates[0].wires), (&[0][..], [0, 1]));
 }

@@ -3,7 +3,7 @@
 use cosimo_pack::XmlWriter;
 
 use super::{Facts, document, outputs, types};
-use crate::variables::Variable;
+use crate::variables::ExportedVariable;
 
 pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
     // States and indicators are those that the importer would integrate.
@@ -53,7 +53,7 @@ fn variables(xml: &mut XmlWriter, facts: &Facts<'_>) {
 }
 
 /// Causality and variability in the words of FMI 1.0.
-fn nature(variable: &Variable) -> (&'static str, &'static str) {
+fn nature(variable: &ExportedVariable) -> (&'static str, &'static str) {
     let causality = match variable.nature.causality {
         "input" => "input",
         "output" => "output",

@@ -5,10 +5,10 @@ use cosimo_pack::XmlWriter;
 use cosimo_pack::xml_writer::Tag;
 
 use super::{
-    Facts, Told, at_start, categories_and_experiment, common, derivatives, document, joined, outputs, types,
-    units,
+    Facts, ModelStructureEntry, at_start, categories_and_experiment, common, derivatives, document, joined,
+    outputs, types, units,
 };
-use crate::design::Kind;
+use crate::design::InterfaceType;
 
 pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
     let indicators = facts.equations.map_or(0, Hybrid::indicator_count);
@@ -32,12 +32,12 @@ fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
             .set("canSerializeFMUstate", can.rollback)
             .set("providesDirectionalDerivative", derivative);
     };
-    if facts.design.kind.offers(Kind::ModelExchange) {
+    if facts.design.kind.offers(InterfaceType::ModelExchange) {
         let mut tag = xml.leaf("ModelExchange");
         tag.set("modelIdentifier", &identifier).set("completedIntegratorStepNotNeeded", !can.completed);
         abilities(&mut tag, can.tangents);
     }
-    if facts.design.kind.offers(Kind::CoSimulation) {
+    if facts.design.kind.offers(InterfaceType::CoSimulation) {
         let mut tag = xml.leaf("CoSimulation");
         tag.set("modelIdentifier", &identifier)
             .set("canHandleVariableCommunicationStepSize", !can.fixed_step)
@@ -67,12 +67,12 @@ fn variables(xml: &mut XmlWriter, facts: &Facts<'_>) {
     xml.close();
 }
 
-fn unknowns(xml: &mut XmlWriter, list: &'static str, told: Vec<Told>) {
+fn unknowns(xml: &mut XmlWriter, list: &'static str, told: Vec<ModelStructureEntry>) {
     if told.is_empty() {
         return;
     }
     xml.open(list);
-    for Told { reference, dependencies } in told {
+    for ModelStructureEntry { reference, dependencies } in told {
         xml.leaf("Unknown").set("index", reference + 1).set("dependencies", joined(&dependencies, 1));
     }
     xml.close();

@@ -4,11 +4,11 @@ use cosimo_pack::XmlWriter;
 use cosimo_pack::xml_writer::Tag;
 
 use super::{
-    Facts, Told, at_start, categories_and_experiment, common, derivatives, document, indicators, joined,
-    outputs, types, units,
+    Facts, ModelStructureEntry, at_start, categories_and_experiment, common, derivatives, document,
+    indicators, joined, outputs, types, units,
 };
-use crate::design::Kind;
-use crate::variables::{Role, Variable};
+use crate::design::InterfaceType;
+use crate::variables::{ExportedVariable, Role};
 
 pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
     drop(document(xml, facts, "instantiationToken"));
@@ -37,12 +37,12 @@ fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
             .set("providesDirectionalDerivatives", derivatives)
             .set("providesAdjointDerivatives", derivatives);
     };
-    if facts.design.kind.offers(Kind::ModelExchange) {
+    if facts.design.kind.offers(InterfaceType::ModelExchange) {
         let mut tag = xml.leaf("ModelExchange");
         abilities(&mut tag, can.tangents);
         tag.set("needsCompletedIntegratorStep", can.completed).set("providesEvaluateDiscreteStates", false);
     }
-    if facts.design.kind.offers(Kind::CoSimulation) {
+    if facts.design.kind.offers(InterfaceType::CoSimulation) {
         let mut tag = xml.leaf("CoSimulation");
         abilities(&mut tag, can.jacobian);
         tag.set("canHandleVariableCommunicationStepSize", !can.fixed_step)
@@ -54,7 +54,7 @@ fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
     }
 }
 
-fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &Variable, reference: usize) {
+fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &ExportedVariable, reference: usize) {
     let (element, nature, list) = (variable.kind.name(), variable.nature, &facts.variables.list);
     let between = facts.can.intermediate && matches!(variable.role, Role::Input(_) | Role::Output(_));
     let clock = variable.clocked_by.map(Role::Clock);
@@ -84,8 +84,8 @@ fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &Variable
     }
 }
 
-fn unknowns(xml: &mut XmlWriter, element: &str, told: Vec<Told>) {
-    for Told { reference, dependencies } in told {
+fn unknowns(xml: &mut XmlWriter, element: &str, told: Vec<ModelStructureEntry>) {
+    for ModelStructureEntry { reference, dependencies } in told {
         xml.leaf(element).set("valueReference", reference).set("dependencies", joined(&dependencies, 0));
     }
 }

@@ -6,13 +6,13 @@ mod fmi2;
 mod fmi3;
 
 use cosimo_core::{Interface, Unit};
-use cosimo_native::{Hybrid, Known, Unknown};
+use cosimo_native::{Hybrid, Quantity, Unknown};
 use cosimo_pack::XmlWriter;
 use cosimo_pack::xml_writer::Tag;
 
 use crate::design::{Design, Variant, Version};
-use crate::model::Model;
-use crate::variables::{Role, Type, Variable, Variables};
+use crate::model::ExportedModel;
+use crate::variables::{ExportedVariable, Role, VariableType, Variables};
 
 /// What an FMU declares, and does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) struct Capabilities {
 }
 
 impl Capabilities {
-    pub(crate) fn of(design: &Design, model: &Model, interface: &Interface) -> Capabilities {
+    pub(crate) fn of(design: &Design, model: &ExportedModel, interface: &Interface) -> Capabilities {
         let abilities = interface.abilities;
         let stepped = design.variant == Variant::StepEvents;
         Capabilities {
@@ -67,7 +67,7 @@ impl Capabilities {
 /// All that a description tells.
 pub(crate) struct Facts<'a> {
     pub(crate) design: &'a Design,
-    pub(crate) model: &'a Model,
+    pub(crate) model: &'a ExportedModel,
     pub(crate) interface: &'a Interface,
     /// Where the importer may solve them.
     pub(crate) equations: Option<&'a dyn Hybrid>,
@@ -127,7 +127,7 @@ fn units(xml: &mut XmlWriter, variables: &Variables) {
 fn types(xml: &mut XmlWriter, variables: &Variables, elements: &[&'static str], values: bool) {
     let mut found: Vec<&[&str]> = Vec::new();
     for variable in &variables.list {
-        if let Type::Enumeration(names) = variable.kind
+        if let VariableType::Enumeration(names) = variable.kind
             && !found.contains(&names)
         {
             found.push(names);
@@ -155,7 +155,7 @@ fn enumeration(names: &[&str]) -> String {
 }
 
 /// The same in FMI 2.0 and 3.0.
-fn categories_and_experiment(xml: &mut XmlWriter, model: &Model) {
+fn categories_and_experiment(xml: &mut XmlWriter, model: &ExportedModel) {
     xml.open("LogCategories");
     let about = "why a call was refused or failed";
     xml.leaf("Category").set("name", "logStatusError").set("description", about);
@@ -167,7 +167,7 @@ fn categories_and_experiment(xml: &mut XmlWriter, model: &Model) {
 }
 
 /// Attributes that FMI 2.0 and 3.0 give a variable alike.
-fn common(tag: &mut Tag<'_>, variable: &Variable, reference: usize) {
+fn common(tag: &mut Tag<'_>, variable: &ExportedVariable, reference: usize) {
     tag.set("name", &variable.name)
         .set("valueReference", reference)
         .set("description", &variable.about)
@@ -176,12 +176,12 @@ fn common(tag: &mut Tag<'_>, variable: &Variable, reference: usize) {
 }
 
 impl Facts<'_> {
-    fn least(&self, variable: &Variable) -> Option<u32> {
+    fn least(&self, variable: &ExportedVariable) -> Option<u32> {
         matches!(variable.role, Role::Count(_)).then_some(variable.least)
     }
 
     /// The value reference of the state that a variable is the derivative of.
-    fn state_of(&self, variable: &Variable) -> Option<usize> {
+    fn state_of(&self, variable: &ExportedVariable) -> Option<usize> {
         match variable.role {
             Role::Derivative(state) => Some(self.variables.states[state]),
             _ => None,
@@ -189,73 +189,78 @@ impl Facts<'_> {
     }
 
     /// Whether a variable is a state that jumps at events.
-    fn jumps(&self, variable: &Variable) -> Option<bool> {
+    fn jumps(&self, variable: &ExportedVariable) -> Option<bool> {
         let Role::State(state) = variable.role else { return None };
         self.equations.is_some_and(|equations| equations.jumps(state)).then_some(true)
     }
 
     /// What a variable starts with that is a text or bytes.
-    fn start_text(&self, variable: &Variable) -> Option<&'static str> {
+    fn start_text(&self, variable: &ExportedVariable) -> Option<&'static str> {
         match variable.role {
             Role::Text(at) => Some(self.variables.texts[at].start),
-            Role::Heard(_) if matches!(variable.kind, Type::Text | Type::Binary) => Some(""),
+            Role::Heard(_) if matches!(variable.kind, VariableType::Text | VariableType::Binary) => Some(""),
             _ => None,
         }
     }
 
     /// What one starts with that is a number or a flag.
-    fn start(&self, variable: &Variable) -> Option<String> {
+    fn start(&self, variable: &ExportedVariable) -> Option<String> {
         let start = variable.start?;
-        Some(if variable.kind == Type::Boolean { (start != 0.0).to_string() } else { start.to_string() })
+        Some(if variable.kind == VariableType::Boolean {
+            (start != 0.0).to_string()
+        } else {
+            start.to_string()
+        })
     }
 
-    fn declared_type(&self, variable: &Variable) -> Option<String> {
+    fn declared_type(&self, variable: &ExportedVariable) -> Option<String> {
         match variable.kind {
-            Type::Enumeration(names) => Some(enumeration(names)),
+            VariableType::Enumeration(names) => Some(enumeration(names)),
             _ => None,
         }
     }
 }
 
 /// A value of the model structure, with the value references of what it depends on.
-struct Told {
+struct ModelStructureEntry {
     reference: usize,
     dependencies: Vec<usize>,
 }
 
 /// What each output answers at once: inputs, and states where they can be set.
-fn outputs(facts: &Facts<'_>) -> Vec<Told> {
+fn outputs(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     let told = |(output, reference): (usize, &usize)| {
         let pairs = facts.interface.feedthrough.iter().filter(|(of, _)| *of == output);
         let inputs = pairs.map(|(_, input)| facts.variables.inputs[*input]);
-        Told {
+        ModelStructureEntry {
             reference: *reference,
             dependencies: sorted(inputs, on_states(facts, Unknown::Output(output))),
         }
     };
     let others = facts.variables.shown.iter();
-    let others = others.map(|(reference, on)| Told { reference: *reference, dependencies: on.clone() });
+    let others =
+        others.map(|(reference, on)| ModelStructureEntry { reference: *reference, dependencies: on.clone() });
     facts.variables.outputs.iter().enumerate().map(told).chain(others).collect()
 }
 
-fn derivatives(facts: &Facts<'_>) -> Vec<Told> {
+fn derivatives(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     felt(facts, &facts.variables.derivatives, Unknown::Derivative)
 }
 
-fn indicators(facts: &Facts<'_>) -> Vec<Told> {
+fn indicators(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     felt(facts, &facts.variables.indicators, Unknown::Indicator)
 }
 
 /// Values that may feel states and inputs alike.
-fn felt(facts: &Facts<'_>, references: &[usize], unknown: fn(usize) -> Unknown) -> Vec<Told> {
+fn felt(facts: &Facts<'_>, references: &[usize], unknown: fn(usize) -> Unknown) -> Vec<ModelStructureEntry> {
     let told = |(place, reference): (usize, &usize)| {
         let value = unknown(place);
         let inputs = facts.variables.inputs.iter().enumerate();
         let felt = |(input, _): &(usize, &usize)| {
-            facts.equations.is_some_and(|equations| equations.depends(value, Known::Input(*input)))
+            facts.equations.is_some_and(|equations| equations.depends(value, Quantity::Input(*input)))
         };
         let inputs = inputs.filter(felt).map(|(_, reference)| *reference);
-        Told { reference: *reference, dependencies: sorted(inputs, on_states(facts, value)) }
+        ModelStructureEntry { reference: *reference, dependencies: sorted(inputs, on_states(facts, value)) }
     };
     references.iter().enumerate().map(told).collect()
 }
@@ -263,7 +268,7 @@ fn felt(facts: &Facts<'_>, references: &[usize], unknown: fn(usize) -> Unknown) 
 fn on_states(facts: &Facts<'_>, value: Unknown) -> Vec<usize> {
     let Some(equations) = facts.equations else { return Vec::new() };
     let states = facts.variables.states.iter().enumerate();
-    let felt = states.filter(|(state, _)| equations.depends(value, Known::State(*state)));
+    let felt = states.filter(|(state, _)| equations.depends(value, Quantity::State(*state)));
     felt.map(|(_, reference)| *reference).collect()
 }
 
@@ -274,11 +279,13 @@ fn sorted(inputs: impl Iterator<Item = usize>, states: Vec<usize>) -> Vec<usize>
 }
 
 /// What is worked out at the start, from inputs that are felt at once and from all that can be set before it.
-fn at_start(facts: &Facts<'_>) -> Vec<Told> {
+fn at_start(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     let variables = facts.variables;
-    let states =
-        variables.states.iter().map(|reference| Told { reference: *reference, dependencies: vec![] });
-    let mut all: Vec<Told> = outputs(facts);
+    let states = variables
+        .states
+        .iter()
+        .map(|reference| ModelStructureEntry { reference: *reference, dependencies: vec![] });
+    let mut all: Vec<ModelStructureEntry> = outputs(facts);
     all.extend(states.filter(|state| !variables.outputs.contains(&state.reference)));
     all.extend(derivatives(facts));
     // What a clock changes has no value before its first tick.

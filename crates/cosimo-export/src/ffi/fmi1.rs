@@ -6,10 +6,12 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use super::{Handle, Log, Logger2, free, from_uri, instantiate, list, list_mut, place, readable, show};
-use crate::design::{Kind, Version};
+use super::{
+    Handle, ImporterLogger, Logger2, free, from_uri, instantiate, list, list_mut, place, readable, show,
+};
+use crate::design::{InterfaceType, Version};
 use crate::equipment::ImporterLog;
-use crate::instance::Manners;
+use crate::instance::ImporterAbilities;
 
 /// Callbacks of the importer; memory functions and `stepFinished` are not used. The logger has the type of FMI 2.0,
 /// but is given the instance in place of an environment.
@@ -47,13 +49,13 @@ unsafe extern "C" fn cosimo_fmiInstantiateSlave(
     let (name, guid, location, mime_type) =
         unsafe { (readable(name), readable(guid), readable(location), readable(mime_type)) };
     let log = match functions.logger {
-        Some(logger) => Log::Two {
+        Some(logger) => ImporterLogger::Two {
             logger,
             // There is no instance yet.
             environment: std::ptr::null_mut(),
             name: CString::new(name.as_str()).unwrap_or_default(),
         },
-        None => Log::None,
+        None => ImporterLogger::None,
     };
     let arguments = format!("{name}, {mime_type}, {timeout:?}, {visible}, {interactive}, {logging}");
     let folder = match mime_type.as_str() {
@@ -61,7 +63,7 @@ unsafe extern "C" fn cosimo_fmiInstantiateSlave(
         other => Err(format!("`{other}` is no kind of this slave")),
     };
     let handle = instantiate(
-        (Version::One, Kind::CoSimulation, Manners::default()),
+        (Version::One, InterfaceType::CoSimulation, ImporterAbilities::default()),
         &name,
         &guid,
         folder,
@@ -70,7 +72,7 @@ unsafe extern "C" fn cosimo_fmiInstantiateSlave(
         ("fmiInstantiateSlave", &arguments),
     );
     // SAFETY: null, or made by this library a moment ago and known to nothing else yet.
-    if let Some(Handle { log: Log::Two { environment, .. }, .. }) =
+    if let Some(Handle { log: ImporterLogger::Two { environment, .. }, .. }) =
         unsafe { handle.cast::<Handle>().as_mut() }
     {
         *environment = handle;

@@ -4,10 +4,12 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use super::{Log, Logger2, free, from_uri, instantiate, list, list_mut, no_status, place, readable, show};
-use crate::design::{Kind, Version};
+use super::{
+    ImporterLogger, Logger2, free, from_uri, instantiate, list, list_mut, no_status, place, readable, show,
+};
+use crate::design::{InterfaceType, Version};
 use crate::equipment::ImporterLog;
-use crate::instance::{Manners, Update};
+use crate::instance::{DiscreteStatesUpdate, ImporterAbilities};
 
 /// Callbacks of the importer; memory functions and `stepFinished` are not used.
 #[repr(C)]
@@ -48,21 +50,21 @@ unsafe extern "C" fn fmi2Instantiate(
     let (name, guid, uri, callbacks) =
         unsafe { (readable(name), readable(guid), readable(resources), callbacks.as_ref()) };
     let log = match callbacks {
-        Some(Callbacks { logger: Some(logger), environment, .. }) => Log::Two {
+        Some(Callbacks { logger: Some(logger), environment, .. }) => ImporterLogger::Two {
             logger: *logger,
             environment: *environment,
             name: CString::new(name.as_str()).unwrap_or_default(),
         },
-        _ => Log::None,
+        _ => ImporterLogger::None,
     };
     let arguments = format!("{name}, {kind}, {visible}, {logging}");
     let (folder, kind) = match kind {
-        MODEL_EXCHANGE => (from_uri(&uri), Kind::ModelExchange),
-        CO_SIMULATION => (from_uri(&uri), Kind::CoSimulation),
-        _ => (Err(format!("there is no type {kind} of FMUs")), Kind::CoSimulation),
+        MODEL_EXCHANGE => (from_uri(&uri), InterfaceType::ModelExchange),
+        CO_SIMULATION => (from_uri(&uri), InterfaceType::CoSimulation),
+        _ => (Err(format!("there is no type {kind} of FMUs")), InterfaceType::CoSimulation),
     };
     instantiate(
-        (Version::Two, kind, Manners::default()),
+        (Version::Two, kind, ImporterAbilities::default()),
         &name,
         &guid,
         folder,
@@ -180,7 +182,7 @@ struct EventInfo {
 }
 
 impl EventInfo {
-    fn of(update: Update) -> EventInfo {
+    fn of(update: DiscreteStatesUpdate) -> EventInfo {
         EventInfo {
             new_discrete_states_needed: c_int::from(update.needed),
             terminate_simulation: c_int::from(update.terminate),

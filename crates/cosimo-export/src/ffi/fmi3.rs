@@ -6,11 +6,14 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 
 use super::{
-    Handle, Log, Logger3, call, free, get_texts, instantiate, list, list_mut, place, readable, show, texts,
+    Handle, ImporterLogger, Logger3, call, free, get_texts, instantiate, list, list_mut, place, readable,
+    show, texts,
 };
-use crate::design::{Kind, Version};
+use crate::design::{InterfaceType, Version};
 use crate::equipment::ImporterLog;
-use crate::instance::{End, Instance, Manners, Outcome, Refusal, SAMPLES, Walked};
+use crate::instance::{
+    CallResult, ExportedInstance, ImporterAbilities, Refusal, SAMPLES, SolverStep, StepEnd,
+};
 
 /// Environment, time, set requested, get allowed, step finished, may return early, wishes to, from when.
 type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
@@ -22,10 +25,12 @@ pub(super) struct Callback {
 }
 
 /// The importer's logger, for messages and as it was given.
-fn logs(logger: Option<Logger3>, environment: *mut c_void) -> (Log, ImporterLog) {
+fn logs(logger: Option<Logger3>, environment: *mut c_void) -> (ImporterLogger, ImporterLog) {
     match logger {
-        Some(logger) => (Log::Three { logger, environment }, ImporterLog::Three(logger, environment)),
-        None => (Log::None, ImporterLog::None),
+        Some(logger) => {
+            (ImporterLogger::Three { logger, environment }, ImporterLog::Three(logger, environment))
+        }
+        None => (ImporterLogger::None, ImporterLog::None),
     }
 }
 
@@ -49,7 +54,7 @@ unsafe extern "C" fn fmi3InstantiateModelExchange(
     let arguments = format!("{name}, {visible}, {logging}");
     let call = ("fmi3InstantiateModelExchange", arguments.as_str());
     let folder = Ok(PathBuf::from(resources));
-    let kind = (Version::Three, Kind::ModelExchange, Manners::default());
+    let kind = (Version::Three, InterfaceType::ModelExchange, ImporterAbilities::default());
     instantiate(kind, &name, &token, folder, logs(logger, environment), None, call)
 }
 
@@ -75,7 +80,7 @@ unsafe extern "C" fn fmi3InstantiateCoSimulation(
     let required = unsafe { show(required, required_count) };
     let arguments = format!("{name}, {visible}, {logging}, {event_mode}, {early_return}, {required}");
     let call = ("fmi3InstantiateCoSimulation", arguments.as_str());
-    let kind = (Version::Three, Kind::CoSimulation, Manners { event_mode, early_return });
+    let kind = (Version::Three, InterfaceType::CoSimulation, ImporterAbilities { event_mode, early_return });
     let folder = Ok(PathBuf::from(resources));
     instantiate(kind, &name, &token, folder, logs(logger, environment), callback, call)
 }
@@ -274,7 +279,7 @@ unsafe extern "C" fn fmi3DoStep(
     let callback = unsafe { c.cast::<Handle>().as_ref() }
         .filter(|handle| handle.instance.can.intermediate)
         .and_then(|handle| handle.callback);
-    let step = Step { c, asked: (from, size, promise), event_needed, terminate, early, last };
+    let step = DoStepCall { c, asked: (from, size, promise), event_needed, terminate, early, last };
     let status = step.piece("fmi3DoStep", |instance| {
         // SAFETY: the importer's places for results, or null, which is refused.
         unsafe {
@@ -285,7 +290,9 @@ unsafe extern "C" fn fmi3DoStep(
         if callback.is_none() { step.finish(instance) } else { Ok(()) }
     });
     match callback {
-        Some(callback) if status == 0 => step.converse(Talk { callback, wishes: false, from_when: 0.0 }),
+        Some(callback) if status == 0 => {
+            step.converse(IntermediateCallback { callback, wishes: false, from_when: 0.0 })
+        }
         _ => status,
     }
 }
@@ -293,7 +300,7 @@ unsafe extern "C" fn fmi3DoStep(
 /// One call of `fmi3DoStep`, in pieces: the importer's callback calls functions of this instance, so none may be
 /// under way meanwhile.
 #[derive(Clone, Copy)]
-struct Step {
+struct DoStepCall {
     c: *mut c_void,
     /// From when, how long, and whether the importer promised not to return.
     asked: (f64, f64, bool),
@@ -304,13 +311,13 @@ struct Step {
 }
 
 /// The importer's callback, and what it said last.
-struct Talk {
+struct IntermediateCallback {
     callback: Callback,
     wishes: bool,
     from_when: f64,
 }
 
-impl Talk {
+impl IntermediateCallback {
     /// # Safety
     /// No borrow of the instance lives while the importer is called, which may call it back.
     unsafe fn update(&mut self, at: f64, [ask, show, finished, may_return]: [bool; 4]) {
@@ -322,10 +329,10 @@ impl Talk {
     }
 }
 
-impl Step {
-    fn piece(self, name: &str, run: impl FnOnce(&mut Instance) -> Outcome) -> c_int {
-        let shown = |instance: &Instance| {
-            let End { event, early, terminate } = instance.end();
+impl DoStepCall {
+    fn piece(self, name: &str, run: impl FnOnce(&mut ExportedInstance) -> CallResult) -> c_int {
+        let shown = |instance: &ExportedInstance| {
+            let StepEnd { event, early, terminate } = instance.end();
             let words = [(event, ", event"), (early, ", early"), (terminate, ", terminate")];
             let end: String = words.into_iter().filter_map(|(said, word)| said.then_some(word)).collect();
             let (from, size, promise) = self.asked;
@@ -339,12 +346,12 @@ impl Step {
     ///
     /// # Safety
     /// The handle is not null, and no other borrow of the instance lives.
-    unsafe fn instance<'a>(self) -> &'a mut Instance {
+    unsafe fn instance<'a>(self) -> &'a mut ExportedInstance {
         // SAFETY: by the contract above.
         unsafe { &mut (*self.c.cast::<Handle>()).instance }
     }
 
-    fn finish(self, instance: &mut Instance) -> Outcome {
+    fn finish(self, instance: &mut ExportedInstance) -> CallResult {
         let (outcome, end) = (instance.finish_step(), instance.end());
         // SAFETY: places for results are checked before they are written to.
         unsafe {
@@ -356,7 +363,7 @@ impl Step {
     }
 
     /// The step with the importer's callback: through it, to its end, and a look at that.
-    fn converse(self, mut talk: Talk) -> c_int {
+    fn converse(self, mut talk: IntermediateCallback) -> c_int {
         let status = self.walk(&mut talk);
         if status > 1 {
             return status;
@@ -365,7 +372,7 @@ impl Step {
         if status > 1 {
             return status;
         }
-        let (looked, at) = self.look("fmi3DoStep, look", Instance::look);
+        let (looked, at) = self.look("fmi3DoStep, look", ExportedInstance::look);
         if looked != 0 {
             return looked;
         }
@@ -378,7 +385,7 @@ impl Step {
     }
 
     /// A piece after which the importer may look at an instant.
-    fn look(self, name: &str, look: fn(&mut Instance) -> Result<f64, Refusal>) -> (c_int, f64) {
+    fn look(self, name: &str, look: fn(&mut ExportedInstance) -> Result<f64, Refusal>) -> (c_int, f64) {
         let mut at = 0.0;
         let status = self.piece(name, |instance| {
             at = look(instance)?;
@@ -388,14 +395,14 @@ impl Step {
     }
 
     /// Asks for inputs, once or before every step of the solver, and shows what each of these steps reached.
-    fn walk(self, talk: &mut Talk) -> c_int {
+    fn walk(self, talk: &mut IntermediateCallback) -> c_int {
         // SAFETY: no piece is under way, here and below.
         let instance = unsafe { self.instance() };
         let ((walks, may_return), stretches) = (instance.walks(), instance.stretches());
         let mut asked = false;
         loop {
             if stretches {
-                let (planned, at) = self.look("fmi3DoStep, next step", Instance::plan_piece);
+                let (planned, at) = self.look("fmi3DoStep, next step", ExportedInstance::plan_piece);
                 if planned > 1 {
                     return planned;
                 }
@@ -419,10 +426,10 @@ impl Step {
             if !walks {
                 return 0;
             }
-            let (mut at, mut walked) = (0.0, Walked::Through);
+            let (mut at, mut walked) = (0.0, SolverStep::Through);
             let status = self.piece("fmi3DoStep, inner step", |instance| {
                 walked = instance.walk()?;
-                if walked == Walked::On {
+                if walked == SolverStep::On {
                     at = instance.look()?;
                 }
                 Ok(())
@@ -431,9 +438,9 @@ impl Step {
                 return status;
             }
             match walked {
-                Walked::Through => return 0,
-                Walked::Back => continue,
-                Walked::On => {}
+                SolverStep::Through => return 0,
+                SolverStep::Back => continue,
+                SolverStep::On => {}
             }
             // SAFETY: as above.
             unsafe {

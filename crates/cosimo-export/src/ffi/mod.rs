@@ -22,15 +22,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use crate::design::{Kind, Version};
+use crate::design::{InterfaceType, Version};
 use crate::equipment::ImporterLog;
-use crate::instance::{Call, Instance, Manners, Mode, Outcome, Refusal, Status};
-use crate::state::State;
+use crate::instance::{Call, CallResult, ExportedInstance, ImporterAbilities, Mode, Refusal, Status};
+use crate::state::InstanceState;
 
 /// What an importer holds as `fmi2Component` or `fmi3Instance`.
 struct Handle {
-    instance: Instance,
-    log: Log,
+    instance: ExportedInstance,
+    log: ImporterLogger,
     callback: Option<fmi3::Callback>,
 }
 
@@ -40,17 +40,19 @@ pub type Logger2 = unsafe extern "C" fn(*mut c_void, *const c_char, c_int, *cons
 pub type Logger3 = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char);
 
 #[derive(Clone)]
-enum Log {
+enum ImporterLogger {
     None,
     Two { logger: Logger2, environment: *mut c_void, name: CString },
     Three { logger: Logger3, environment: *mut c_void },
 }
 
-impl Log {
+impl ImporterLogger {
     fn environment(&mut self) -> Option<&mut *mut c_void> {
         match self {
-            Log::None => None,
-            Log::Two { environment, .. } | Log::Three { environment, .. } => Some(environment),
+            ImporterLogger::None => None,
+            ImporterLogger::Two { environment, .. } | ImporterLogger::Three { environment, .. } => {
+                Some(environment)
+            }
         }
     }
 
@@ -59,10 +61,10 @@ impl Log {
         let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
         let category = c"logStatusError".as_ptr();
         match self {
-            Log::None => {}
+            ImporterLogger::None => {}
             // SAFETY: the importer gave this function and environment at instantiation for exactly these calls;
             // all texts end with zero and live until it returns, and `%s` takes the one text that follows.
-            Log::Two { logger, environment, name } => unsafe {
+            ImporterLogger::Two { logger, environment, name } => unsafe {
                 logger(
                     *environment,
                     name.as_ptr(),
@@ -73,7 +75,7 @@ impl Log {
                 );
             },
             // SAFETY: as above.
-            Log::Three { logger, environment } => unsafe {
+            ImporterLogger::Three { logger, environment } => unsafe {
                 logger(*environment, status as c_int, category, message.as_ptr());
             },
         }
@@ -89,8 +91,8 @@ unsafe fn call(
     handle: *mut c_void,
     version: Version,
     name: &str,
-    run: impl FnOnce(&mut Instance) -> Outcome,
-    shown: impl FnOnce(&Instance) -> String,
+    run: impl FnOnce(&mut ExportedInstance) -> CallResult,
+    shown: impl FnOnce(&ExportedInstance) -> String,
 ) -> c_int {
     if handle.is_null() {
         return Status::Error as c_int;
@@ -156,17 +158,18 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 /// Makes an instance, or logs why not.
 fn instantiate(
-    (version, kind, manners): (Version, Kind, Manners),
+    (version, kind, manners): (Version, InterfaceType, ImporterAbilities),
     name: &str,
     token: &str,
     resources: Result<PathBuf, String>,
-    (mut log, given): (Log, ImporterLog),
+    (mut log, given): (ImporterLogger, ImporterLog),
     mut callback: Option<fmi3::Callback>,
     (function, arguments): (&str, &str),
 ) -> *mut c_void {
     panic_quietly();
-    let made =
-        catch_unwind(AssertUnwindSafe(|| Instance::new(&resources?, (version, kind, manners), name, token)));
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        ExportedInstance::new(&resources?, (version, kind, manners), name, token)
+    }));
     let made = made.unwrap_or_else(|panic| Err(words(&*panic)));
     match made {
         Ok(mut instance) => {
@@ -207,10 +210,10 @@ unsafe fn free(handle: *mut c_void, name: &str) {
     for state in states {
         // SAFETY: the list holds exactly the states that were given out and not freed, and nobody may use them
         // once the instance is gone.
-        drop(unsafe { Box::from_raw(state as *mut State) });
+        drop(unsafe { Box::from_raw(state as *mut InstanceState) });
     }
     if instance.equipment.records() {
-        (instance.mode, *log) = (Mode::Freed, Log::None);
+        (instance.mode, *log) = (Mode::Freed, ImporterLogger::None);
         return;
     }
     // SAFETY: it came out of `Box::into_raw` in `instantiate`, and the importer gives it up here.
@@ -271,7 +274,7 @@ unsafe fn texts(from: &[*const c_char]) -> Result<Vec<CString>, Refusal> {
 }
 
 /// Texts of an instance, which lives as long as the importer may read them.
-fn get_texts(instance: &Instance, references: &[u32], values: &mut [*const c_char]) -> Outcome {
+fn get_texts(instance: &ExportedInstance, references: &[u32], values: &mut [*const c_char]) -> CallResult {
     for (reference, value) in references.iter().zip(values) {
         *value = instance.get_text(*reference)?.as_ptr();
     }
@@ -300,7 +303,7 @@ unsafe fn show<T: std::fmt::Debug>(from: *const T, count: usize) -> String {
 ///
 /// # Safety
 /// `at` is null or points to null or to a state of this instance.
-unsafe fn get_state(instance: &mut Instance, at: *mut *mut c_void) -> Outcome {
+unsafe fn get_state(instance: &mut ExportedInstance, at: *mut *mut c_void) -> CallResult {
     // SAFETY: by the contract above.
     let at = unsafe { place(at) }?;
     if at.is_null() {
@@ -315,22 +318,25 @@ unsafe fn get_state(instance: &mut Instance, at: *mut *mut c_void) -> Outcome {
 }
 
 /// Gives a state to the importer.
-fn keep(instance: &mut Instance, at: &mut *mut c_void, state: State) {
+fn keep(instance: &mut ExportedInstance, at: &mut *mut c_void, state: InstanceState) {
     *at = Box::into_raw(Box::new(state)).cast();
     instance.states.add(*at as usize);
 }
 
 /// # Safety
 /// Nobody else uses the state now. That it is one of this instance is checked.
-unsafe fn known<'a>(instance: &mut Instance, state: *mut c_void) -> Result<&'a mut State, Refusal> {
+unsafe fn known<'a>(
+    instance: &mut ExportedInstance,
+    state: *mut c_void,
+) -> Result<&'a mut InstanceState, Refusal> {
     instance.states.touch(state as usize)?;
     // SAFETY: known addresses came out of `Box::into_raw` in `keep` and are alive.
-    Ok(unsafe { &mut *state.cast::<State>() })
+    Ok(unsafe { &mut *state.cast::<InstanceState>() })
 }
 
 /// # Safety
 /// `at` is null or points to a state that nobody else uses.
-unsafe fn free_state(instance: &mut Instance, at: *mut *mut c_void) -> Outcome {
+unsafe fn free_state(instance: &mut ExportedInstance, at: *mut *mut c_void) -> CallResult {
     // SAFETY: by the contract above.
     let at = unsafe { place(at) }?;
     if at.is_null() {
@@ -338,14 +344,19 @@ unsafe fn free_state(instance: &mut Instance, at: *mut *mut c_void) -> Outcome {
     }
     instance.states.remove(*at as usize)?;
     // SAFETY: it was known, so it came out of `Box::into_raw` in `keep` and was alive until now.
-    drop(unsafe { Box::from_raw(at.cast::<State>()) });
+    drop(unsafe { Box::from_raw(at.cast::<InstanceState>()) });
     *at = std::ptr::null_mut();
     Ok(())
 }
 
 /// # Safety
 /// `into` has room for `size` bytes.
-unsafe fn serialize(instance: &mut Instance, state: *mut c_void, into: *mut u8, size: usize) -> Outcome {
+unsafe fn serialize(
+    instance: &mut ExportedInstance,
+    state: *mut c_void,
+    into: *mut u8,
+    size: usize,
+) -> CallResult {
     // SAFETY: by the contract above.
     let (state, into) = unsafe { (known(instance, state)?, list_mut(into, size)?) };
     if into.len() < state.size() {
@@ -360,11 +371,11 @@ unsafe fn serialize(instance: &mut Instance, state: *mut c_void, into: *mut u8, 
 /// # Safety
 /// `from` are `size` bytes; `at` is null or points to null or to a state of this instance.
 unsafe fn deserialize(
-    instance: &mut Instance,
+    instance: &mut ExportedInstance,
     from: *const u8,
     size: usize,
     at: *mut *mut c_void,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: by the contract above.
     let (from, at) = unsafe { (list(from, size)?, place(at)?) };
     let state = instance.deserialize(from)?;
@@ -386,7 +397,7 @@ fn standard_name(name: &'static str) -> &'static str {
 const LAST_SUCCESSFUL_TIME: c_int = 2;
 
 /// The standard's answer to a status that an FMU has not.
-fn no_status(kind: c_int) -> Outcome {
+fn no_status(kind: c_int) -> CallResult {
     Err(Refusal::new(Status::Discard, format!("there is no status {kind} of this kind")))
 }
 

@@ -1,10 +1,10 @@
 //! Clocks: read and set in event mode, with their intervals.
 
-use super::{Call, Instance, Outcome, Refusal};
+use super::{Call, CallResult, ExportedInstance, Refusal};
 use crate::equipment::Clocks;
 use crate::variables::Role;
 
-impl Instance {
+impl ExportedInstance {
     fn clock(&self, reference: u32) -> Result<usize, Refusal> {
         match self.variable(reference)?.role {
             Role::Clock(clock) => Ok(clock),
@@ -22,7 +22,7 @@ impl Instance {
     }
 
     /// As bytes, because nobody promises what stands there before the call.
-    pub(crate) fn get_clocks(&mut self, references: &[u32], into: &mut [u8]) -> Outcome {
+    pub(crate) fn get_clocks(&mut self, references: &[u32], into: &mut [u8]) -> CallResult {
         self.allow(Call::Clocks)?;
         for (reference, into) in references.iter().zip(into) {
             let clock = self.clock(*reference)?;
@@ -31,7 +31,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn set_clocks(&mut self, references: &[u32], values: &[u8]) -> Outcome {
+    pub(crate) fn set_clocks(&mut self, references: &[u32], values: &[u8]) -> CallResult {
         self.allow(Call::Clocks)?;
         let time = self.time;
         // All or nothing.
@@ -48,7 +48,7 @@ impl Instance {
     }
 
     /// Intervals with their qualifiers.
-    pub(crate) fn intervals(&mut self, references: &[u32], into: &mut [f64], told: &mut [i32]) -> Outcome {
+    pub(crate) fn intervals(&mut self, references: &[u32], into: &mut [f64], told: &mut [i32]) -> CallResult {
         self.allow(Call::GetInterval)?;
         for ((reference, into), told) in references.iter().zip(into).zip(told) {
             let clock = self.clock(*reference)?;
@@ -58,7 +58,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn shifts(&mut self, references: &[u32], into: &mut [f64]) -> Outcome {
+    pub(crate) fn shifts(&mut self, references: &[u32], into: &mut [f64]) -> CallResult {
         self.allow(Call::GetShift)?;
         for (reference, into) in references.iter().zip(into) {
             let clock = self.clock(*reference)?;

@@ -5,7 +5,7 @@
 //! by itself leaves the instance in `Failed`, from which a saved state or a reset brings it back.
 
 mod clocked;
-mod exchange;
+mod model_exchange;
 mod passing;
 mod rules;
 mod step;
@@ -20,18 +20,18 @@ use cosimo_core::{Inputs, Segment, Setup, Simulator, SimulatorError, Time};
 
 use crate::datum::{self, Datum};
 use crate::describe::Capabilities;
-use crate::design::{Design, Kind, Version};
+use crate::design::{Design, InterfaceType, Version};
 use crate::equipment::{self, Clocks, Equipment};
 use crate::line::Lines;
-use crate::model::{Model, Opened};
-use crate::state::{Held, State};
+use crate::model::{ExportedModel, OpenModel};
+use crate::state::{HeldStates, InstanceState};
 use crate::variables::Variables;
-use exchange::Exchange;
+use model_exchange::EquationsState;
 use step::Pending;
 
-pub use exchange::Update;
+pub use model_exchange::DiscreteStatesUpdate;
 pub(crate) use rules::Call;
-pub(crate) use step::{End, SAMPLES, Walked};
+pub(crate) use step::{SAMPLES, SolverStep, StepEnd};
 
 /// Where an instance stands in the state machine of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub struct Refusal {
     pub message: String,
 }
 
-pub(crate) type Outcome = Result<(), Refusal>;
+pub(crate) type CallResult = Result<(), Refusal>;
 
 impl Refusal {
     pub fn new(status: Status, message: impl Into<String>) -> Refusal {
@@ -142,31 +142,31 @@ impl From<SimulatorError> for Refusal {
 }
 
 /// What answers.
-enum Body {
+enum InstanceBody {
     Stepped(Box<dyn Simulator>),
     /// Solved by the importer, or without anything to solve.
-    Exchanged(Exchange),
+    Exchanged(EquationsState),
 }
 
 /// What an importer of FMI 3.0 can cope with in co-simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Manners {
+pub(crate) struct ImporterAbilities {
     pub(crate) event_mode: bool,
     pub(crate) early_return: bool,
 }
 
-pub(crate) struct Instance {
+pub(crate) struct ExportedInstance {
     version: Version,
     /// Co-simulation or model exchange.
-    kind: Kind,
-    manners: Manners,
+    kind: InterfaceType,
+    manners: ImporterAbilities,
     /// Token and kind: what a serialised state belongs to.
     identity: String,
-    model: Model,
+    model: ExportedModel,
     variables: Variables,
     pub(crate) can: Capabilities,
     pub(crate) mode: Mode,
-    body: Body,
+    body: InstanceBody,
     time: f64,
     /// FMI 2.0 wants `fmi2SetupExperiment` before initialisation.
     set_up: bool,
@@ -195,18 +195,18 @@ pub(crate) struct Instance {
     /// The importer promised never to go back before this instant.
     promised: f64,
     pending: Pending,
-    pub(crate) states: Held,
+    pub(crate) states: HeldStates,
     pub(crate) equipment: Box<dyn Equipment>,
 }
 
-impl Instance {
+impl ExportedInstance {
     /// From the FMU's resources. The token is the one that the importer read in the description.
     pub(crate) fn new(
         resources: &Path,
-        (version, kind, manners): (Version, Kind, Manners),
+        (version, kind, manners): (Version, InterfaceType, ImporterAbilities),
         name: &str,
         token: &str,
-    ) -> Result<Instance, String> {
+    ) -> Result<ExportedInstance, String> {
         let path = resources.join("model.toml");
         let text = std::fs::read_to_string(&path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
@@ -221,9 +221,9 @@ impl Instance {
         if !design.kind.offers(kind) {
             return Err(format!("this FMU is for {} only", said(design.kind)));
         }
-        let model = Model::of(&design)?;
+        let model = ExportedModel::of(&design)?;
         let parameters = model.defaults();
-        let Opened { interface, simulator, equations } = model.open(design.kind, &parameters)?;
+        let OpenModel { interface, simulator, equations } = model.open(design.kind, &parameters)?;
         let variables = Variables::of(&model, &interface, equations.as_deref(), version);
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
         let can = Capabilities::of(&design, &model, &interface);
@@ -239,11 +239,13 @@ impl Instance {
             return Err("this FMU has clocks and needs an importer with event mode".into());
         }
         let body = match (kind, simulator, equations) {
-            (Kind::CoSimulation | Kind::Both, Some(simulator), _) => Body::Stepped(simulator),
-            (_, _, Some(equations)) => Body::Exchanged(Exchange::new(equations, 0.0)),
+            (InterfaceType::CoSimulation | InterfaceType::Both, Some(simulator), _) => {
+                InstanceBody::Stepped(simulator)
+            }
+            (_, _, Some(equations)) => InstanceBody::Exchanged(EquationsState::new(equations, 0.0)),
             _ => return Err("the model cannot be solved here".into()),
         };
-        let mut instance = Instance {
+        let mut instance = ExportedInstance {
             version,
             kind,
             manners,
@@ -271,7 +273,7 @@ impl Instance {
             current: false,
             promised: f64::NEG_INFINITY,
             pending: Pending::new(inputs),
-            states: Held::default(),
+            states: HeldStates::default(),
             equipment: equipment::equip(&design, name)?,
             body,
             model,
@@ -291,7 +293,7 @@ impl Instance {
             let start = self.variables.list[self.variables.inputs[port]].start.unwrap_or(0.0);
             self.inputs[port] = Segment::constant(start);
         }
-        let text = |text: &crate::variables::Text| CString::new(text.start).unwrap_or_default();
+        let text = |text: &crate::variables::TextParameter| CString::new(text.start).unwrap_or_default();
         self.texts = self.variables.texts.iter().map(text).collect();
         self.clocks = self.model.clocks.map(|clocks| (clocks.start)(0.0));
         self.heard = self.model.echoes.iter().map(|kind| Datum::start(*kind)).collect();
@@ -306,7 +308,7 @@ impl Instance {
         &self.identity
     }
 
-    pub(crate) fn allow(&self, call: Call) -> Outcome {
+    pub(crate) fn allow(&self, call: Call) -> CallResult {
         let modes = rules::modes(self.kind, self.version, call);
         if modes.contains(&self.mode) {
             return Ok(());
@@ -319,7 +321,7 @@ impl Instance {
     }
 
     /// `fmi2SetupExperiment`, or the part of it that FMI 3.0 has in `fmi3EnterInitializationMode`.
-    pub(crate) fn set_up(&mut self, start: f64, stop: Option<f64>) -> Outcome {
+    pub(crate) fn set_up(&mut self, start: f64, stop: Option<f64>) -> CallResult {
         self.allow(Call::SetUp)?;
         if !start.is_finite() || stop.is_some_and(|stop| stop.is_nan() || stop < start) {
             return Err(format!("a run from {start} to {stop:?} s is none").into());
@@ -332,7 +334,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn enter_initialization(&mut self) -> Outcome {
+    pub(crate) fn enter_initialization(&mut self) -> CallResult {
         self.allow(Call::EnterInitialization)?;
         if !self.set_up {
             return Err("`fmi2SetupExperiment` must come before it".into());
@@ -341,10 +343,10 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn exit_initialization(&mut self) -> Outcome {
+    pub(crate) fn exit_initialization(&mut self) -> CallResult {
         self.allow(Call::ExitInitialization)?;
         self.refresh()?;
-        if self.kind == Kind::ModelExchange || self.manners.event_mode {
+        if self.kind == InterfaceType::ModelExchange || self.manners.event_mode {
             self.mode = Mode::Event;
         } else {
             self.handle_event();
@@ -354,24 +356,24 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn terminate(&mut self) -> Outcome {
+    pub(crate) fn terminate(&mut self) -> CallResult {
         self.allow(Call::Terminate)?;
         self.mode = Mode::Terminated;
         Ok(())
     }
 
-    pub(crate) fn reset(&mut self) -> Outcome {
+    pub(crate) fn reset(&mut self) -> CallResult {
         self.allow(Call::Reset)?;
         self.begin();
         Ok(())
     }
 
     /// The simulator knows the parameters and inputs of now, and `outputs` are what it shows.
-    fn refresh(&mut self) -> Outcome {
+    fn refresh(&mut self) -> CallResult {
         self.reopen()?;
         let simulator = match &mut self.body {
-            Body::Stepped(simulator) => simulator,
-            Body::Exchanged(exchange) => {
+            InstanceBody::Stepped(simulator) => simulator,
+            InstanceBody::Exchanged(exchange) => {
                 let (equations, point) = exchange.at(self.time, &self.inputs);
                 equations.outputs(&point, &mut self.outputs);
                 self.unsettled = false;
@@ -391,8 +393,8 @@ impl Instance {
     }
 
     /// `outputs` are what the model shows, whatever inputs it has not seen yet.
-    fn show(&mut self) -> Outcome {
-        let Body::Stepped(simulator) = &mut self.body else { return Ok(()) };
+    fn show(&mut self) -> CallResult {
+        let InstanceBody::Stepped(simulator) = &mut self.body else { return Ok(()) };
         let shown = self.lines.as_ref().map_or(self.outputs.len(), |lines| lines.shown);
         let (own, rest) = self.outputs.split_at_mut(shown);
         let slopes = self.slopes.len().min(shown);
@@ -406,13 +408,14 @@ impl Instance {
     }
 
     /// Opens the model anew where parameters have changed.
-    fn reopen(&mut self) -> Outcome {
+    fn reopen(&mut self) -> CallResult {
         if self.stale {
             self.body = match self.body {
-                Body::Exchanged(_) => {
-                    Body::Exchanged(Exchange::new(self.model.equations(&self.parameters)?, self.start))
-                }
-                Body::Stepped(_) => {
+                InstanceBody::Exchanged(_) => InstanceBody::Exchanged(EquationsState::new(
+                    self.model.equations(&self.parameters)?,
+                    self.start,
+                )),
+                InstanceBody::Stepped(_) => {
                     let mut simulator = self.model.simulator(&self.parameters)?;
                     let start = Time::new(self.start).ok_or("the start is not a number")?;
                     simulator.initialize(&Setup {
@@ -426,7 +429,7 @@ impl Instance {
                     {
                         lines.take_control(values)?;
                     }
-                    Body::Stepped(simulator)
+                    InstanceBody::Stepped(simulator)
                 }
             };
             (self.stale, self.unsettled) = (false, true);
@@ -434,7 +437,7 @@ impl Instance {
         Ok(())
     }
 
-    fn need_states(&self) -> Outcome {
+    fn need_states(&self) -> CallResult {
         if !self.can.rollback {
             return Err("this FMU has no states to save".into());
         }
@@ -442,13 +445,13 @@ impl Instance {
     }
 
     /// Into an old state if there is one, so that its memory is used again.
-    pub(crate) fn save(&mut self, old: Option<&mut State>) -> Result<Option<State>, Refusal> {
+    pub(crate) fn save(&mut self, old: Option<&mut InstanceState>) -> Result<Option<InstanceState>, Refusal> {
         self.need_states()?;
         self.reopen()?;
         let mut fresh = None;
         let state = match old {
             Some(state) => state,
-            None => fresh.insert(State {
+            None => fresh.insert(InstanceState {
                 mode: self.mode,
                 time: 0.0,
                 start: 0.0,
@@ -466,21 +469,23 @@ impl Instance {
         state.parameters.clone_from(&self.parameters);
         state.inputs.clone_from(&self.inputs);
         state.frozen.clear();
-        datum::freeze(&self.heard, &mut state.frozen);
+        datum::serialize(&self.heard, &mut state.frozen);
         if let Some(clocks) = &self.clocks {
             clocks.freeze(&mut state.frozen);
         }
         if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
-            control.freeze(&mut state.frozen);
+            control.serialize(&mut state.frozen);
         }
         match &mut self.body {
-            Body::Stepped(simulator) => simulator.need_serialize_state()?.serialize(&mut state.frozen)?,
-            Body::Exchanged(exchange) => exchange.freeze(&mut state.frozen),
+            InstanceBody::Stepped(simulator) => {
+                simulator.need_serialize_state()?.serialize(&mut state.frozen)?
+            }
+            InstanceBody::Exchanged(exchange) => exchange.serialize(&mut state.frozen),
         }
         Ok(fresh)
     }
 
-    pub(crate) fn restore(&mut self, state: &State) -> Outcome {
+    pub(crate) fn restore(&mut self, state: &InstanceState) -> CallResult {
         self.need_states()?;
         if state.time < self.promised {
             return Err(format!(
@@ -499,19 +504,19 @@ impl Instance {
             self.reopen()?;
         }
         let cut_off = "the state is cut off";
-        let (heard, mut frozen) = datum::thaw(&self.heard, &state.frozen).ok_or(cut_off)?;
+        let (heard, mut frozen) = datum::deserialize(&self.heard, &state.frozen).ok_or(cut_off)?;
         let mut clocks = self.model.clocks.map(|clocks| (clocks.start)(0.0));
         if let Some(clocks) = &mut clocks {
             frozen = clocks.thaw(frozen).ok_or(cut_off)?;
         }
         let mut thawed = None;
         if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
-            let (control, rest) = control.thaw(frozen).ok_or(cut_off)?;
+            let (control, rest) = control.deserialize(frozen).ok_or(cut_off)?;
             (thawed, frozen) = (Some(control), rest);
         }
         match &mut self.body {
-            Body::Stepped(simulator) => simulator.need_serialize_state()?.deserialize(frozen)?,
-            Body::Exchanged(exchange) => exchange.thaw(frozen)?,
+            InstanceBody::Stepped(simulator) => simulator.need_serialize_state()?.deserialize(frozen)?,
+            InstanceBody::Exchanged(exchange) => exchange.deserialize(frozen)?,
         }
         (self.heard, self.clocks) = (heard, clocks);
         if let (Some(lines), Some(thawed)) = (&mut self.lines, thawed)
@@ -526,16 +531,16 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn deserialize(&self, bytes: &[u8]) -> Result<State, Refusal> {
+    pub(crate) fn deserialize(&self, bytes: &[u8]) -> Result<InstanceState, Refusal> {
         self.need_states()?;
-        Ok(State::read(&self.identity, bytes, self.parameters.len(), self.inputs.len())?)
+        Ok(InstanceState::read(&self.identity, bytes, self.parameters.len(), self.inputs.len())?)
     }
 }
 
-fn said(kind: Kind) -> &'static str {
+fn said(kind: InterfaceType) -> &'static str {
     match kind {
-        Kind::CoSimulation => "co-simulation",
-        Kind::ModelExchange => "model exchange",
-        Kind::Both => "co-simulation and model exchange",
+        InterfaceType::CoSimulation => "co-simulation",
+        InterfaceType::ModelExchange => "model exchange",
+        InterfaceType::Both => "co-simulation and model exchange",
     }
 }

@@ -1,18 +1,18 @@
 //! Values that are passed on as they are, of the types that only such values have.
 
-use super::{Call, Instance, Outcome, Refusal};
+use super::{Call, CallResult, ExportedInstance, Refusal};
 use crate::datum::{Datum, Plain};
-use crate::variables::{Role, Type};
+use crate::variables::{Role, VariableType};
 
-impl Instance {
+impl ExportedInstance {
     /// With 64 bits: enumerations of FMI 3.0, and numbers that are passed on.
-    pub(crate) fn get_wide(&mut self, references: &[u32], into: &mut [i64]) -> Outcome {
+    pub(crate) fn get_wide(&mut self, references: &[u32], into: &mut [i64]) -> CallResult {
         for (reference, into) in references.iter().zip(into.iter_mut()) {
             let (one, into) = (std::slice::from_ref(reference), std::slice::from_mut(into));
-            if self.variable(*reference)?.kind == Type::Int64 {
+            if self.variable(*reference)?.kind == VariableType::Int64 {
                 self.get_plain(one, into)?;
             } else {
-                let has_type = |kind| matches!(kind, Type::Enumeration(_));
+                let has_type = |kind| matches!(kind, VariableType::Enumeration(_));
                 self.get_numbers(one, into, has_type, |number| number as i64)?;
             }
         }
@@ -20,7 +20,7 @@ impl Instance {
     }
 
     /// Values of types that are only passed on.
-    pub(crate) fn get_plain<T: Plain>(&self, references: &[u32], into: &mut [T]) -> Outcome {
+    pub(crate) fn get_plain<T: Plain>(&self, references: &[u32], into: &mut [T]) -> CallResult {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
             let (Role::Heard(place) | Role::Echoed(place)) = self.readable(*reference)?.role else {
@@ -31,7 +31,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn set_plain<T: Plain>(&mut self, references: &[u32], values: &[T]) -> Outcome {
+    pub(crate) fn set_plain<T: Plain>(&mut self, references: &[u32], values: &[T]) -> CallResult {
         self.allow(if T::REAL { Call::SetReal } else { Call::SetDiscrete })?;
         for (reference, value) in references.iter().zip(values) {
             let place = self.heard_place(*reference)?;
@@ -57,9 +57,9 @@ impl Instance {
     }
 
     /// An enumeration has the values that it names.
-    pub(super) fn need_item(&self, reference: u32, value: &Datum) -> Outcome {
+    pub(super) fn need_item(&self, reference: u32, value: &Datum) -> CallResult {
         let variable = self.variable(reference)?;
-        if let (Type::Enumeration(names), Datum::Int64(value)) = (variable.kind, value)
+        if let (VariableType::Enumeration(names), Datum::Int64(value)) = (variable.kind, value)
             && !(1..=names.len() as i64).contains(value)
         {
             let (name, count) = (&variable.name, names.len());
@@ -79,7 +79,7 @@ impl Instance {
         }
     }
 
-    pub(crate) fn set_binaries(&mut self, references: &[u32], values: &[&[u8]]) -> Outcome {
+    pub(crate) fn set_binaries(&mut self, references: &[u32], values: &[&[u8]]) -> CallResult {
         self.allow(Call::SetDiscrete)?;
         for reference in references {
             let place = self.heard_place(*reference)?;

@@ -4,7 +4,7 @@ use super::Mode::{
     self, Continuous, Discarded, Event, Failed, Initializing, Instantiated, Intermediate, Stepping,
     Terminated,
 };
-use crate::design::{Kind, Version};
+use crate::design::{InterfaceType, Version};
 
 /// Functions that the standard treats alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,21 +46,21 @@ pub(crate) enum Call {
 }
 
 /// Where the standard says so.
-pub(super) fn clause(kind: Kind, version: Version) -> &'static str {
+pub(super) fn clause(kind: InterfaceType, version: Version) -> &'static str {
     match (kind, version) {
         (_, Version::One) => "FMI 1.0 for co-simulation, state machine",
-        (Kind::ModelExchange, Version::Two) => "FMI 2.0, 3.2.3",
-        (Kind::ModelExchange, Version::Three) => "FMI 3.0, 2.3 and 3.2",
+        (InterfaceType::ModelExchange, Version::Two) => "FMI 2.0, 3.2.3",
+        (InterfaceType::ModelExchange, Version::Three) => "FMI 3.0, 2.3 and 3.2",
         (_, Version::Two) => "FMI 2.0, 4.2.4",
         (_, Version::Three) => "FMI 3.0, 2.3 and 4.2",
     }
 }
 
 /// Empty for calls that an instance of this kind has not.
-pub(super) fn modes(kind: Kind, version: Version, call: Call) -> &'static [Mode] {
+pub(super) fn modes(kind: InterfaceType, version: Version, call: Call) -> &'static [Mode] {
     match kind {
-        Kind::ModelExchange => exchanged(version, call),
-        Kind::CoSimulation | Kind::Both => stepped(version, call),
+        InterfaceType::ModelExchange => exchanged(version, call),
+        InterfaceType::CoSimulation | InterfaceType::Both => stepped(version, call),
     }
 }
 

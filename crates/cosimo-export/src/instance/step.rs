@@ -6,11 +6,11 @@
 
 use cosimo_core::{Inputs, Segment, Slot, Time, Window};
 
-use super::exchange::exchanged;
-use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
+use super::model_exchange::exchanged;
+use super::{Call, CallResult, ExportedInstance, InstanceBody, Mode, Refusal, Status};
+use crate::delay_control::DelayControl;
 use crate::design::Version;
-use crate::equipment::Deed;
-use crate::kappa::Control;
+use crate::equipment::HookEffect;
 
 /// Instants at which inputs are asked for inside a step.
 pub(crate) const SAMPLES: usize = 4;
@@ -32,12 +32,12 @@ pub(super) struct Pending {
     /// It was gone by steps of the solver.
     walked: bool,
     /// How it ended.
-    end: End,
+    end: StepEnd,
 }
 
 /// What came of one step of the solver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Walked {
+pub(crate) enum SolverStep {
     On,
     /// It is the last towards the end of the step.
     Through,
@@ -47,7 +47,7 @@ pub(crate) enum Walked {
 
 /// How a step ended, beside its instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct End {
+pub(crate) struct StepEnd {
     /// At an event that the importer is to handle.
     pub(crate) event: bool,
     /// Before the instant that was asked for.
@@ -72,11 +72,11 @@ fn near(a: f64, b: f64, size: f64) -> bool {
     (a - b).abs() <= 1e-9 * size.abs().max(a.abs()).max(b.abs())
 }
 
-impl Instance {
-    pub(crate) fn begin_step(&mut self, from: f64, size: f64, promise: bool) -> Outcome {
+impl ExportedInstance {
+    pub(crate) fn begin_step(&mut self, from: f64, size: f64, promise: bool) -> CallResult {
         self.allow(Call::Step)?;
-        (self.pending.end, self.pending.walked) = (End::default(), false);
-        if let Body::Exchanged(exchange) = &self.body {
+        (self.pending.end, self.pending.walked) = (StepEnd::default(), false);
+        if let InstanceBody::Exchanged(exchange) = &self.body {
             if exchange.now.due {
                 return Err(
                     "the event at the end of the last step must be handled in event mode first".into()
@@ -145,20 +145,20 @@ impl Instance {
         let Pending { from, size, promise, .. } = self.pending;
         let deed = self.equipment.on_step(&self.parameters, size, promise);
         match &deed {
-            Deed::Refuse(refusal) if refusal.status != Status::Warning => {
+            HookEffect::Refuse(refusal) if refusal.status != Status::Warning => {
                 return Err(self.refuse_step(refusal));
             }
-            Deed::Terminate(part) => {
+            HookEffect::Terminate(part) => {
                 let early = *part < 1.0 && self.manners.early_return;
-                self.pending.end = End { event: false, early, terminate: true };
+                self.pending.end = StepEnd { event: false, early, terminate: true };
                 self.pending.size = part * size;
             }
-            Deed::None | Deed::Skip | Deed::Refuse(_) => {}
+            HookEffect::None | HookEffect::Skip | HookEffect::Refuse(_) => {}
         }
         let size = self.pending.size;
         let moved = if self.pending.walked {
             Ok(())
-        } else if deed == Deed::Skip {
+        } else if deed == HookEffect::Skip {
             self.time = from + size;
             Ok(())
         } else {
@@ -171,7 +171,7 @@ impl Instance {
         self.steps += 1;
         self.hold_inputs(if self.pending.walked { self.time - self.pending.piece.0 } else { size });
         (self.unsettled, self.current) = (false, false);
-        if let Deed::Refuse(warning) = deed {
+        if let HookEffect::Refuse(warning) = deed {
             return Err(warning);
         }
         if self.pending.end.terminate && self.version != Version::Three {
@@ -205,17 +205,17 @@ impl Instance {
     }
 
     /// How the last step ended.
-    pub(crate) fn end(&self) -> End {
+    pub(crate) fn end(&self) -> StepEnd {
         self.pending.end
     }
 
-    fn advance(&mut self, from: f64, size: f64) -> Outcome {
-        if let Body::Exchanged(_) = self.body {
+    fn advance(&mut self, from: f64, size: f64) -> CallResult {
+        if let InstanceBody::Exchanged(_) = self.body {
             return self.move_on(from + size);
         }
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
-        let Body::Stepped(simulator) = &mut self.body else { return Ok(()) };
+        let InstanceBody::Stepped(simulator) = &mut self.body else { return Ok(()) };
         let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
         let (segments, waves) = self.inputs.split_at(told);
         let ends = match &mut self.lines {
@@ -250,20 +250,20 @@ impl Instance {
     }
 
     /// One step of the solver towards the end of the step.
-    pub(crate) fn walk(&mut self) -> Result<Walked, Refusal> {
+    pub(crate) fn walk(&mut self) -> Result<SolverStep, Refusal> {
         let Pending { from, size, piece: (begun, length), .. } = self.pending;
         let (end, at) = (from + size, self.time);
         let stretches = self.stretches();
         let to = if near(begun + length, end, size) { end } else { begun + length };
-        let Body::Stepped(simulator) = &mut self.body else { return Ok(Walked::Through) };
-        let Some(lines) = &mut self.lines else { return Ok(Walked::Through) };
+        let InstanceBody::Stepped(simulator) = &mut self.body else { return Ok(SolverStep::Through) };
+        let Some(lines) = &mut self.lines else { return Ok(SolverStep::Through) };
         let (own, waves) = self.inputs.split_at(lines.told);
         let segments: Vec<Segment> = own.iter().map(|segment| segment.after(at - begun)).collect();
         if stretches {
             // The wave is there now, so that the first effort is known.
             lines.ends(waves, (begun, to))?;
             lines.begin(waves, at, &self.outputs);
-            if lines.control.as_ref().is_some_and(Control::is_long) {
+            if lines.control.as_ref().is_some_and(DelayControl::is_long) {
                 simulator.need_rollback()?.save(Slot::Attempt)?;
             }
         }
@@ -289,17 +289,17 @@ impl Instance {
         if stretches {
             self.show()?;
             let told = self.lines.as_ref().map_or(0, |lines| lines.told);
-            let (Some(lines), Body::Stepped(simulator)) = (&mut self.lines, &mut self.body) else {
-                return Ok(Walked::Through);
+            let (Some(lines), InstanceBody::Stepped(simulator)) = (&mut self.lines, &mut self.body) else {
+                return Ok(SolverStep::Through);
             };
             if !lines.keep(&self.inputs[told..], reached, &self.outputs) {
                 simulator.need_rollback()?.restore(Slot::Attempt)?;
-                return Ok(Walked::Back);
+                return Ok(SolverStep::Back);
             }
             self.current = false;
         }
         self.time = if last { end } else { reached };
-        Ok(if last { Walked::Through } else { Walked::On })
+        Ok(if last { SolverStep::Through } else { SolverStep::On })
     }
 
     /// Whether it stretches lines itself, and so asks for inputs anew in every step of its solver.
@@ -319,21 +319,21 @@ impl Instance {
 
     /// From one announced event to the next, where there is nothing to solve in between. An importer that has an
     /// event mode handles them: inside of a step if it lets steps end early, and always at their end.
-    fn move_on(&mut self, to: f64) -> Outcome {
+    fn move_on(&mut self, to: f64) -> CallResult {
         loop {
             let now = &mut exchanged(&mut self.body)?.now;
             let Some(next) = now.next.filter(|next| *next <= to || near(*next, to, to)) else { break };
             let early = !near(next, to, to);
             if self.manners.event_mode && (!early || self.manners.early_return) {
                 (now.due, self.time) = (true, if early { next } else { to });
-                self.pending.end = End { event: true, early, terminate: false };
+                self.pending.end = StepEnd { event: true, early, terminate: false };
                 return Ok(());
             }
             self.time = next;
             self.handle_event();
             if exchanged(&mut self.body)?.now.ended {
                 let early = early && self.manners.early_return;
-                self.pending.end = End { event: false, early, terminate: true };
+                self.pending.end = StepEnd { event: false, early, terminate: true };
                 return Ok(());
             }
         }

@@ -1,12 +1,12 @@
 //! Partial derivatives: of outputs by inputs; of derivatives and by states, too, where these are variables.
 
-use cosimo_native::Direction;
+use cosimo_native::Tangent;
 
-use super::exchange::beside;
-use super::{Body, Call, Instance, Mode, Outcome, Refusal};
+use super::model_exchange::beside;
+use super::{Call, CallResult, ExportedInstance, InstanceBody, Mode, Refusal};
 use crate::variables::Role;
 
-impl Instance {
+impl ExportedInstance {
     /// `sensitivity` = J seed, or the transpose of J if `adjoint`.
     pub(crate) fn tangent(
         &mut self,
@@ -15,11 +15,11 @@ impl Instance {
         seed: &[f64],
         sensitivity: &mut [f64],
         adjoint: bool,
-    ) -> Outcome {
+    ) -> CallResult {
         self.allow(Call::Tangent)?;
         let offered = match self.body {
-            Body::Stepped(_) => self.can.jacobian,
-            Body::Exchanged(_) => self.can.tangents,
+            InstanceBody::Stepped(_) => self.can.jacobian,
+            InstanceBody::Exchanged(_) => self.can.tangents,
         };
         if !offered {
             return Err("this FMU offers no partial derivatives".into());
@@ -58,19 +58,21 @@ impl Instance {
         let listed = !self.variables.states.is_empty();
         let mut opened;
         match (&mut self.body, role) {
-            (Body::Stepped(simulator), Role::Input(input)) if !listed => {
+            (InstanceBody::Stepped(simulator), Role::Input(input)) if !listed => {
                 simulator.need_jacobian()?.fill(&mut self.jacobian)?;
                 let width = self.inputs.len();
                 Ok((0..shown).map(|output| self.jacobian[output * width + input]).collect())
             }
-            (Body::Exchanged(_), Role::State(_)) if self.mode == Mode::Initializing => {
+            (InstanceBody::Exchanged(_), Role::State(_)) if self.mode == Mode::Initializing => {
                 Err(format!("the known {known} is a state, which is worked out in initialisation mode")
                     .into())
             }
-            (body, Role::Input(_) | Role::State(_)) if listed || matches!(body, Body::Exchanged(_)) => {
+            (body, Role::Input(_) | Role::State(_))
+                if listed || matches!(body, InstanceBody::Exchanged(_)) =>
+            {
                 let exchange = match body {
-                    Body::Exchanged(exchange) => exchange,
-                    Body::Stepped(simulator) => {
+                    InstanceBody::Exchanged(exchange) => exchange,
+                    InstanceBody::Stepped(simulator) => {
                         opened = beside(
                             &self.model,
                             simulator.as_mut(),
@@ -91,7 +93,7 @@ impl Instance {
                 let mut column = vec![0.0; states + shown];
                 let (dx, y) = column.split_at_mut(states);
                 let (equations, point) = exchange.at(self.time, &self.inputs);
-                equations.tangent(&point, &Direction { x, u }, dx, y);
+                equations.tangent(&point, &Tangent { x, u }, dx, y);
                 Ok(column)
             }
             _ => Err(format!("the known {known} is not an input or a state").into()),

@@ -5,25 +5,25 @@ use std::ffi::{CStr, CString};
 use cosimo_core::Segment;
 use cosimo_core::registry::OptionKind;
 
-use super::exchange::{beside, exchanged};
-use super::{Body, Call, Instance, Mode, Outcome, Refusal};
+use super::model_exchange::{beside, exchanged};
+use super::{Call, CallResult, ExportedInstance, InstanceBody, Mode, Refusal};
 use crate::datum::{Datum, Plain};
 use crate::design::Version;
-use crate::variables::{Role, Type, Variable};
+use crate::variables::{ExportedVariable, Role, VariableType};
 
 const BEFORE_START: &[Mode] = &[Mode::Instantiated, Mode::Initializing];
 
-impl Instance {
-    pub(super) fn variable(&self, reference: u32) -> Result<&Variable, Refusal> {
+impl ExportedInstance {
+    pub(super) fn variable(&self, reference: u32) -> Result<&ExportedVariable, Refusal> {
         let known = self.variables.list.get(reference as usize);
         known.ok_or_else(|| format!("there is no variable with the value reference {reference}").into())
     }
 
     /// Before initialisation, where FMI 3.0 lets variables be read, that is only what has a start value.
-    pub(super) fn readable(&self, reference: u32) -> Result<&Variable, Refusal> {
+    pub(super) fn readable(&self, reference: u32) -> Result<&ExportedVariable, Refusal> {
         let variable = self.variable(reference)?;
         let starts = variable.start.is_some()
-            || matches!(variable.kind, Type::Text | Type::Binary)
+            || matches!(variable.kind, VariableType::Text | VariableType::Binary)
                 && !matches!(variable.role, Role::Echoed(_));
         if self.mode == Mode::Instantiated && !starts {
             return Err(format!("`{}` has no value before initialisation", variable.name).into());
@@ -43,11 +43,11 @@ impl Instance {
         }
     }
 
-    pub(crate) fn get_reals(&mut self, references: &[u32], into: &mut [f64]) -> Outcome {
+    pub(crate) fn get_reals(&mut self, references: &[u32], into: &mut [f64]) -> CallResult {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
             let variable = self.readable(*reference)?;
-            if variable.kind != Type::Real {
+            if variable.kind != VariableType::Real {
                 return Err(self.wrong_type(*reference));
             }
             *into = match variable.role {
@@ -84,9 +84,9 @@ impl Instance {
         self.reopen()?;
         let mut opened;
         let exchange = match &mut self.body {
-            Body::Exchanged(exchange) => exchange,
+            InstanceBody::Exchanged(exchange) => exchange,
             // Only FMUs of both kinds show these to an importer that steps.
-            Body::Stepped(simulator) => {
+            InstanceBody::Stepped(simulator) => {
                 opened =
                     beside(&self.model, simulator.as_mut(), &self.parameters, (self.time, &self.inputs))?;
                 &mut opened
@@ -110,7 +110,7 @@ impl Instance {
         })
     }
 
-    pub(crate) fn set_reals(&mut self, references: &[u32], values: &[f64]) -> Outcome {
+    pub(crate) fn set_reals(&mut self, references: &[u32], values: &[f64]) -> CallResult {
         self.allow(Call::SetReal)?;
         // All or nothing: what can be refused is looked at before anything is written.
         for (reference, value) in references.iter().zip(values) {
@@ -131,7 +131,7 @@ impl Instance {
                     if let OptionKind::Number { range, .. } = spec.kind
                         && !range.holds(*value)
                     {
-                        let (name, wanted) = (&variable.name, spec.wanted());
+                        let (name, wanted) = (&variable.name, spec.expected());
                         return Err(format!("`{name}` must be {wanted}, found {value}").into());
                     }
                 }
@@ -170,7 +170,7 @@ impl Instance {
         Ok(())
     }
 
-    fn need_before_start(&self, variable: &Variable) -> Outcome {
+    fn need_before_start(&self, variable: &ExportedVariable) -> CallResult {
         if BEFORE_START.contains(&self.mode) {
             return Ok(());
         }
@@ -183,9 +183,9 @@ impl Instance {
         &mut self,
         references: &[u32],
         into: &mut [T],
-        has_type: fn(Type) -> bool,
+        has_type: fn(VariableType) -> bool,
         convert: fn(f64) -> T,
-    ) -> Outcome {
+    ) -> CallResult {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
             let variable = self.readable(*reference)?;
@@ -214,30 +214,37 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn get_integers(&mut self, references: &[u32], into: &mut [i32]) -> Outcome {
+    pub(crate) fn get_integers(&mut self, references: &[u32], into: &mut [i32]) -> CallResult {
         // FMI 1.0 and 2.0 read enumerations as integers, FMI 3.0 with more bits.
-        let has_type: fn(Type) -> bool = match self.version {
-            Version::One | Version::Two => |kind| matches!(kind, Type::Integer | Type::Enumeration(_)),
-            Version::Three => |kind| kind == Type::Integer,
+        let has_type: fn(VariableType) -> bool = match self.version {
+            Version::One | Version::Two => {
+                |kind| matches!(kind, VariableType::Integer | VariableType::Enumeration(_))
+            }
+            Version::Three => |kind| kind == VariableType::Integer,
         };
         self.get_numbers(references, into, has_type, |number| number as i32)
     }
 
     /// In the type that a version has for them.
-    pub(crate) fn get_booleans<T: From<bool>>(&mut self, references: &[u32], into: &mut [T]) -> Outcome {
-        self.get_numbers(references, into, |kind| kind == Type::Boolean, |value| T::from(value != 0.0))
+    pub(crate) fn get_booleans<T: From<bool>>(&mut self, references: &[u32], into: &mut [T]) -> CallResult {
+        self.get_numbers(
+            references,
+            into,
+            |kind| kind == VariableType::Boolean,
+            |value| T::from(value != 0.0),
+        )
     }
 
     pub(crate) fn set_booleans<T: Default + PartialEq>(
         &mut self,
         references: &[u32],
         values: &[T],
-    ) -> Outcome {
+    ) -> CallResult {
         let values: Vec<bool> = values.iter().map(|value| *value != T::default()).collect();
         self.set_plain(references, &values)
     }
 
-    pub(crate) fn set_integers(&mut self, references: &[u32], values: &[i32]) -> Outcome {
+    pub(crate) fn set_integers(&mut self, references: &[u32], values: &[i32]) -> CallResult {
         self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
@@ -288,7 +295,7 @@ impl Instance {
         }
     }
 
-    pub(crate) fn set_texts(&mut self, references: &[u32], values: Vec<CString>) -> Outcome {
+    pub(crate) fn set_texts(&mut self, references: &[u32], values: Vec<CString>) -> CallResult {
         self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(&values) {
             let variable = self.variable(*reference)?;
@@ -324,7 +331,7 @@ impl Instance {
         references: &[u32],
         orders: &[i32],
         values: &[f64],
-    ) -> Outcome {
+    ) -> CallResult {
         self.allow(Call::InputDerivatives)?;
         if !self.can.interpolates {
             return Err("this FMU holds its inputs and takes no derivatives".into());
@@ -353,7 +360,7 @@ impl Instance {
         references: &[u32],
         orders: &[i32],
         into: &mut [f64],
-    ) -> Outcome {
+    ) -> CallResult {
         self.allow(Call::OutputDerivatives)?;
         if self.can.output_order == 0 {
             return Err("this FMU offers no derivatives of its outputs".into());

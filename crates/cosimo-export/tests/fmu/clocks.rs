@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::null_mut;
 
-use cosimo_test_fmus::{CLOCKS, Design, Kind, Version, built_library, write};
+use cosimo_test_fmus::{CLOCKS, Design, InterfaceType, Version, built_library, write};
 
 use crate::load::{Fmu, folder};
 
 /// In event mode after initialisation.
 fn clocks() -> Fmu {
-    let fmu = Fmu::with(&Design::new(CLOCKS, Version::Three), Kind::CoSimulation, (true, true));
+    let fmu = Fmu::with(&Design::new(CLOCKS, Version::Three), InterfaceType::CoSimulation, (true, true));
     assert!(fmu.exists(), "{}", fmu.last_log());
     fmu.start();
     fmu
@@ -96,7 +96,7 @@ fn ticks_at_other_instants_and_steps_over_ticks_are_refused() {
 #[test]
 fn intervals_are_told_where_the_standard_says() {
     let design = Design::new(CLOCKS, Version::Three);
-    let fmu = Fmu::with(&design, Kind::CoSimulation, (true, false));
+    let fmu = Fmu::with(&design, InterfaceType::CoSimulation, (true, false));
     assert_eq!((fmu.interval("tick"), fmu.shift("tick")), (Err(3), Err(3)));
     assert_eq!(fmu.enter(10.0, None), 0);
     assert_eq!((fmu.interval("tick"), fmu.shift("tick")), (Ok((0.5, 1)), Ok(0.25)));

@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use cosimo_test_fmus::{Design, Kind, Variant, Version};
+use cosimo_test_fmus::{Design, InterfaceType, Variant, Version};
 
 use crate::load::{Fmu, folder};
 
@@ -13,7 +13,7 @@ fn stair(version: Version) -> Fmu {
 
 /// By an importer with event mode.
 fn events(early_return: bool) -> Fmu {
-    Fmu::with(&Design::new("native:stair", Version::Three), Kind::CoSimulation, (true, early_return))
+    Fmu::with(&Design::new("native:stair", Version::Three), InterfaceType::CoSimulation, (true, early_return))
 }
 
 const NOTHING: [bool; 3] = [false; 3];
@@ -81,7 +81,7 @@ fn without_event_mode_all_events_are_handled_inside() {
     assert_eq!(fmu.enter_event(), 3);
     assert!(fmu.last_log().ends_with("it was instantiated without event mode"), "{}", fmu.last_log());
     let design = Design::new("native:rc-rl/rc", Version::Three);
-    let plain = Fmu::with(&design, Kind::CoSimulation, (true, true));
+    let plain = Fmu::with(&design, InterfaceType::CoSimulation, (true, true));
     assert!(!plain.exists());
     assert!(plain.last_log().ends_with("this FMU has no event mode"), "{}", plain.last_log());
 }
@@ -133,7 +133,7 @@ fn an_event_that_waits_is_part_of_the_state() {
 fn the_spy_tells_how_a_step_ended() {
     let folder = folder("spy-events");
     let design = Design::new("native:stair", Version::Three).spying();
-    let fmu = Fmu::with(&design, Kind::CoSimulation, (true, true));
+    let fmu = Fmu::with(&design, InterfaceType::CoSimulation, (true, true));
     assert_eq!(fmu.set_text("spy_file", folder.to_str().unwrap()), 0);
     fmu.start();
     assert_eq!((fmu.update().unwrap().needed, fmu.enter_step()), (false, 0));

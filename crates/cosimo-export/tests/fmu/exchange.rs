@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 
 use cosimo_core::registry::OpenRequest;
 use cosimo_models::equations;
-use cosimo_native::{Direction, Hybrid, Point};
-use cosimo_test_fmus::{Design, Kind, Variant, Version, exchange_sources, sources};
+use cosimo_native::{Hybrid, ModelPoint, Tangent};
+use cosimo_test_fmus::{Design, InterfaceType, Variant, Version, exchange_sources, sources};
 
 use crate::load::{Fmu, folder};
 
@@ -33,11 +33,12 @@ fn bits(values: &[f64]) -> Vec<u64> {
 fn answers_are_those_of_the_equations_bit_for_bit() {
     for source in exchange_sources() {
         for version in Version::ALL {
-            for kind in [Kind::ModelExchange, Kind::Both] {
-                if kind == Kind::Both && !sources().contains(&source) {
+            for kind in [InterfaceType::ModelExchange, InterfaceType::Both] {
+                if kind == InterfaceType::Both && !sources().contains(&source) {
                     continue;
                 }
-                let fmu = Fmu::as_kind(&Design::new(&source, version).kind(kind), Kind::ModelExchange);
+                let fmu =
+                    Fmu::as_kind(&Design::new(&source, version).kind(kind), InterfaceType::ModelExchange);
                 let model = native(&source);
                 let (inputs, outputs) = names(&*model);
                 let (mut x, mut m) = model.initial();
@@ -56,7 +57,7 @@ fn answers_are_those_of_the_equations_bit_for_bit() {
                     u.iter_mut().enumerate().for_each(|(i, u)| *u += 0.1 * (i + 1) as f64);
                     assert_eq!((fmu.set_time(t), fmu.set_states(&x)), (0, 0), "{}", fmu.last_log());
                     inputs.iter().zip(&u).for_each(|(name, value)| fmu.set(name, *value));
-                    let at = Point { t, x: &x, m: &m, u: &u };
+                    let at = ModelPoint { t, x: &x, m: &m, u: &u };
                     let mut dx = vec![0.0; x.len()];
                     model.derivatives(&at, &mut dx);
                     assert_eq!(bits(&fmu.derivatives(x.len()).unwrap()), bits(&dx), "{source}");
@@ -68,12 +69,17 @@ fn answers_are_those_of_the_equations_bit_for_bit() {
                     let kinds = model.kinds();
                     for (port, (name, wanted)) in outputs.iter().zip(&y).enumerate() {
                         let found = match kinds.get(port) {
-                            None | Some(cosimo_native::Kind::Real | cosimo_native::Kind::Held) => {
+                            None
+                            | Some(cosimo_native::OutputKind::Real | cosimo_native::OutputKind::Held) => {
                                 fmu.get(name)
                             }
-                            Some(cosimo_native::Kind::Integer) => f64::from(fmu.get_count(name)),
-                            Some(cosimo_native::Kind::Boolean) => f64::from(u8::from(fmu.get_flag(name))),
-                            Some(cosimo_native::Kind::Enumeration(_)) => fmu.get_enumeration(name) as f64,
+                            Some(cosimo_native::OutputKind::Integer) => f64::from(fmu.get_count(name)),
+                            Some(cosimo_native::OutputKind::Boolean) => {
+                                f64::from(u8::from(fmu.get_flag(name)))
+                            }
+                            Some(cosimo_native::OutputKind::Enumeration(_)) => {
+                                fmu.get_enumeration(name) as f64
+                            }
                         };
                         assert_eq!(found.to_bits(), wanted.to_bits(), "{source} {name}");
                     }
@@ -103,14 +109,15 @@ fn partial_derivatives_are_those_of_the_equations() {
             let (_, m) = model.initial();
             let states: Vec<String> = model.states().into_iter().map(|port| port.name).collect();
             let rates: Vec<String> = states.iter().map(|name| format!("der({name})")).collect();
-            let real =
-                |output: &usize| matches!(model.kinds().get(*output), None | Some(cosimo_native::Kind::Real));
+            let real = |output: &usize| {
+                matches!(model.kinds().get(*output), None | Some(cosimo_native::OutputKind::Real))
+            };
             for (place, known) in states.iter().chain(&inputs).enumerate() {
                 let mut direction = vec![0.0; x.len() + u.len()];
                 direction[place] = 1.0;
-                let along = Direction { x: &direction[..x.len()], u: &direction[x.len()..] };
+                let along = Tangent { x: &direction[..x.len()], u: &direction[x.len()..] };
                 let (mut dx, mut y) = (vec![0.0; x.len()], vec![0.0; outputs.len()]);
-                model.tangent(&Point { t: 0.0, x: &x, m: &m, u: &u }, &along, &mut dx, &mut y);
+                model.tangent(&ModelPoint { t: 0.0, x: &x, m: &m, u: &u }, &along, &mut dx, &mut y);
                 let shown = (0..outputs.len()).filter(real).map(|output| (&outputs[output], y[output]));
                 for (name, wanted) in rates.iter().zip(dx).chain(shown) {
                     assert_eq!(fmu.derivative(name, known), Ok(wanted), "{source}: {name} by {known}");
@@ -143,8 +150,8 @@ fn partial_derivatives_are_those_of_the_equations() {
 #[test]
 fn an_fmu_of_both_kinds_shows_its_states_to_those_who_step_it() {
     for version in Version::ALL {
-        let design = Design::new("native:oscillator/mass", version).kind(Kind::Both);
-        let stepped = Fmu::as_kind(&design, Kind::CoSimulation);
+        let design = Design::new("native:oscillator/mass", version).kind(InterfaceType::Both);
+        let stepped = Fmu::as_kind(&design, InterfaceType::CoSimulation);
         stepped.set("F", 2.0);
         stepped.start();
         stepped.step(0.0, 0.5);
@@ -156,7 +163,7 @@ fn an_fmu_of_both_kinds_shows_its_states_to_those_who_step_it() {
             "{}",
             stepped.last_log()
         );
-        let exchanged = Fmu::as_kind(&design, Kind::ModelExchange);
+        let exchanged = Fmu::as_kind(&design, InterfaceType::ModelExchange);
         exchanged.start_continuous();
         assert_eq!(exchanged.try_step(0.0, 0.1, false), 3);
         assert!(
@@ -181,8 +188,8 @@ fn an_fmu_of_both_kinds_shows_its_states_to_those_who_step_it() {
 fn an_fmu_is_instantiated_for_what_it_offers_only() {
     for version in Version::ALL {
         for (kind, other, word) in [
-            (Kind::CoSimulation, Kind::ModelExchange, "co-simulation"),
-            (Kind::ModelExchange, Kind::CoSimulation, "model exchange"),
+            (InterfaceType::CoSimulation, InterfaceType::ModelExchange, "co-simulation"),
+            (InterfaceType::ModelExchange, InterfaceType::CoSimulation, "model exchange"),
         ] {
             let fmu = Fmu::as_kind(&Design::new("native:rc-rl/rc", version).kind(kind), other);
             assert!(!fmu.exists());

@@ -8,7 +8,7 @@ use cosimo_core::registry::OpenRequest;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Value, Window};
 use cosimo_models::{HYBRID, NATIVE};
 use cosimo_test_fmus::{
-    Design, ECHO, Kind, Variant, Version, built_library, exchange_sources, sources, write,
+    Design, ECHO, InterfaceType, Variant, Version, built_library, exchange_sources, sources, write,
 };
 use serde_json::json;
 
@@ -37,7 +37,8 @@ fn run(cases: &[Case]) {
         let unpacked = unpack(&case.design, &file);
         let start_values: serde_json::Map<_, _> =
             case.start_values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        let kind = if case.design.kind == Kind::CoSimulation { "CoSimulation" } else { "ModelExchange" };
+        let kind =
+            if case.design.kind == InterfaceType::CoSimulation { "CoSimulation" } else { "ModelExchange" };
         let stop = case.rows[case.rows.len() - 1][0];
         let interval = stop / (case.rows.len() - 1) as f64;
         jobs.push(json!({
@@ -144,11 +145,11 @@ fn plain_equations_are_solved_as_the_native_simulator_does() {
         for version in Version::ALL {
             // In turn: what differs between them has nothing to do with the model.
             let turn = [
-                (Kind::ModelExchange, Variant::Plain),
-                (Kind::ModelExchange, Variant::StepEvents),
-                (Kind::ModelExchange, Variant::Iterates),
-                (Kind::Both, Variant::NoRollback),
-                (Kind::ModelExchange, Variant::Completed),
+                (InterfaceType::ModelExchange, Variant::Plain),
+                (InterfaceType::ModelExchange, Variant::StepEvents),
+                (InterfaceType::ModelExchange, Variant::Iterates),
+                (InterfaceType::Both, Variant::NoRollback),
+                (InterfaceType::ModelExchange, Variant::Completed),
             ];
             let (kind, variant) = turn[cases.len() % turn.len()];
             let design = Design::new(&source, version).kind(kind).variant(variant);

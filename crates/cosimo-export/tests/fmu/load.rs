@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cosimo_test_fmus::{Design, Kind, Variant, Version, is_test_fmu, write};
+use cosimo_test_fmus::{Design, InterfaceType, Variant, Version, is_test_fmu, write};
 use libloading::Library;
 
 /// Calls a function of the loaded library whose first argument is the instance.
@@ -47,7 +47,7 @@ pub(crate) struct Fmu {
     instance: *mut c_void,
     pub(crate) version: Version,
     /// What it is instantiated for.
-    kind: Kind,
+    kind: InterfaceType,
     /// Event mode is used, early return allowed.
     manners: (bool, bool),
     pub(crate) environment: Box<Environment>,
@@ -171,17 +171,21 @@ impl Fmu {
     /// Written around an empty file instead of the library, which is loaded from where it lies: all FMUs share
     /// it, and packing it dozens of times would only test the compressor.
     pub(crate) fn of(design: &Design) -> Fmu {
-        let kind = if design.kind == Kind::ModelExchange { design.kind } else { Kind::CoSimulation };
+        let kind = if design.kind == InterfaceType::ModelExchange {
+            design.kind
+        } else {
+            InterfaceType::CoSimulation
+        };
         Fmu::as_kind(design, kind)
     }
 
     /// Likewise, for one of the kinds that it offers.
-    pub(crate) fn as_kind(design: &Design, kind: Kind) -> Fmu {
+    pub(crate) fn as_kind(design: &Design, kind: InterfaceType) -> Fmu {
         Fmu::with(design, kind, (false, false))
     }
 
     /// By an importer that can handle events, and steps that end early.
-    pub(crate) fn with(design: &Design, kind: Kind, manners: (bool, bool)) -> Fmu {
+    pub(crate) fn with(design: &Design, kind: InterfaceType, manners: (bool, bool)) -> Fmu {
         let folder = folder(&design.name());
         let (empty, file) = (folder.join("empty"), folder.join(design.file_name()));
         std::fs::write(&empty, "").unwrap();
@@ -196,7 +200,7 @@ impl Fmu {
         write(design, &library(design), &file).unwrap();
         let platform = if design.version == Version::Two { "linux64" } else { "x86_64-linux" };
         let binaries = folder.join("binaries").join(platform);
-        let importer = (design.version, Kind::CoSimulation, (false, false));
+        let importer = (design.version, InterfaceType::CoSimulation, (false, false));
         Fmu::unpack(&file, importer, &folder, |identifier| binaries.join(format!("{identifier}.so")))
     }
 
@@ -206,7 +210,7 @@ impl Fmu {
 
     fn unpack(
         file: &Path,
-        (version, kind, manners): (Version, Kind, (bool, bool)),
+        (version, kind, manners): (Version, InterfaceType, (bool, bool)),
         folder: &Path,
         binary: impl Fn(&str) -> PathBuf,
     ) -> Fmu {
@@ -286,9 +290,9 @@ impl Fmu {
                     c_int,
                 ) -> *mut c_void;
                 let make = self.library.get::<Make>(b"fmi2Instantiate\0").unwrap();
-                let kind = c_int::from(self.kind == Kind::CoSimulation);
+                let kind = c_int::from(self.kind == InterfaceType::CoSimulation);
                 make(name.as_ptr(), kind, token.as_ptr(), uri.as_ptr(), &raw const **callbacks, 0, 0)
-            } else if self.kind == Kind::ModelExchange {
+            } else if self.kind == InterfaceType::ModelExchange {
                 let path = CString::new(format!("{}/", resources.display())).unwrap();
                 type Make = unsafe extern "C" fn(
                     *const c_char,

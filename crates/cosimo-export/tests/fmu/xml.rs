@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cosimo_test_fmus::{
-    CLOCKS, Design, Kind, SABOTEUR, Variant, Version, exchange_sources, model_description, sources,
+    CLOCKS, Design, InterfaceType, SABOTEUR, Variant, Version, exchange_sources, model_description, sources,
 };
 use roxmltree::{Document, Node};
 
@@ -25,7 +25,8 @@ fn designs() -> Vec<Design> {
 fn exchange_designs() -> Vec<Design> {
     let mut designs = Vec::new();
     for source in exchange_sources() {
-        for (version, kind) in Version::ALL.into_iter().flat_map(|v| Kind::ALL.map(|kind| (v, kind))) {
+        for (version, kind) in Version::ALL.into_iter().flat_map(|v| InterfaceType::ALL.map(|kind| (v, kind)))
+        {
             for variant in Variant::ALL.into_iter().filter(|variant| variant.exists_for(kind, version)) {
                 designs.push(Design::new(&source, version).kind(kind).variant(variant));
             }
@@ -33,9 +34,9 @@ fn exchange_designs() -> Vec<Design> {
     }
     let solved_here = sources();
     designs.retain(|design| match design.kind {
-        Kind::CoSimulation => false,
-        Kind::ModelExchange => true,
-        Kind::Both => solved_here.contains(&design.source),
+        InterfaceType::CoSimulation => false,
+        InterfaceType::ModelExchange => true,
+        InterfaceType::Both => solved_here.contains(&design.source),
     });
     designs
 }
@@ -129,7 +130,10 @@ fn states_and_their_derivatives_are_told() {
         let root = document.root_element();
         let two = design.version == Version::Two;
         let offers = |name: &str| root.children().any(|node| node.has_tag_name(name));
-        assert_eq!((offers("ModelExchange"), offers("CoSimulation")), (true, design.kind == Kind::Both));
+        assert_eq!(
+            (offers("ModelExchange"), offers("CoSimulation")),
+            (true, design.kind == InterfaceType::Both)
+        );
         let variables = elements(child(root, "ModelVariables"));
         let typed = |at: usize| if two { elements(variables[at])[0] } else { variables[at] };
         let structure = child(root, "ModelStructure");
@@ -182,7 +186,7 @@ fn states_and_their_derivatives_are_told() {
         );
         // Parameters of the inner solver are of no use to another.
         let solved_here = variables.iter().any(|variable| variable.attribute("name") == Some("micro_steps"));
-        assert!(!solved_here || design.kind == Kind::Both, "{}", design.name());
+        assert!(!solved_here || design.kind == InterfaceType::Both, "{}", design.name());
     }
 }
 

@@ -411,10 +411,10 @@ fn hostile(tests: &mut Archives) {
     });
     tests.check_file(&file, &["archive/file-and-folder"]);
     assert_eq!(lenient(&file), [("archive/file-and-folder", Severity::Error)]);
-    assert!(cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).is_err());
+    assert!(cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).is_err());
     write(&|writer| writer.start_file(format!("resources/{}", "a".repeat(256)), plain()).unwrap());
     tests.check_file(&file, &["archive/long-name"]);
-    assert!(cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).is_err());
+    assert!(cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).is_err());
     write(&|writer| writer.start_file(format!("resources/{}", "a".repeat(255)), plain()).unwrap());
     tests.check_file(&file, &[]);
     write(&|writer| writer.start_file("ModelDescription.xml", plain()).unwrap());

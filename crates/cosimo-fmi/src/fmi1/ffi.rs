@@ -8,7 +8,7 @@ use crate::call_log::{list, texts, words};
 use crate::functions::functions;
 use crate::log::status_word;
 
-pub(crate) type Component = *mut c_void;
+pub(crate) type FmiComponent = *mut c_void;
 pub(crate) type References = *const c_uint;
 pub(crate) type Status = c_int;
 /// `fmiBoolean`: one byte, unlike FMI 2.0.
@@ -26,7 +26,7 @@ pub(crate) const MIME_TYPE: &std::ffi::CStr = c"application/x-fmu-sharedlibrary"
 
 /// Typed as the shim declares it; the standard's `...` has no spelling for a definition in stable Rust.
 pub(crate) type Logger =
-    unsafe extern "C" fn(Component, *const c_char, Status, *const c_char, *const c_char, ...);
+    unsafe extern "C" fn(FmiComponent, *const c_char, Status, *const c_char, *const c_char, ...);
 
 /// Handed over by value.
 #[repr(C)]
@@ -42,7 +42,7 @@ pub(crate) struct Callbacks {
 // SAFETY: the shim defines it with this type.
 unsafe extern "C" {
     pub(crate) fn cosimo_fmi1_logger(
-        component: Component,
+        component: FmiComponent,
         instance: *const c_char,
         status: Status,
         category: *const c_char,

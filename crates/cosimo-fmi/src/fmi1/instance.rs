@@ -13,29 +13,30 @@ use std::time::Duration;
 use cosimo_core::{Inputs, SimulatorError};
 
 use crate::call_log;
-use crate::description::{Description, Kind, Use};
+use crate::description::{Description, FmuUse, VariableType};
 use crate::fmi1::ffi::{self, Callbacks, Functions};
-use crate::fmi1::logger::{Listening, while_beginning};
-use crate::guard;
+use crate::fmi1::logger::{LogRegistration, while_beginning};
+use crate::fmu::{Binding, Fmu};
+use crate::fp_environment;
 use crate::instance::{
-    Ending, Evented, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Table,
-    Values, absent, by_handle, c_string, copy_text, other_version, refusal, uri, whole,
+    CText, CoSimulationInstance, EndFunctions, EventModeInstance, Instance, InstanceHandle, InstanceState,
+    IntermediateInput, NewInstance, Scratch, StartValue, StepEnd, Values, VersionFunctions, absent,
+    by_handle, c_string, copy_text, other_version, refusal, uri, whole,
 };
-use crate::log::Log;
+use crate::log::MessageLog;
 use crate::site::Names;
-use crate::unit::{Binding, Unit};
 
 #[derive(Debug)]
 pub(crate) struct Fmi1Instance {
     /// First, so that the instance is gone before what it points to.
-    handle: Handle<Functions>,
+    handle: InstanceHandle<Functions>,
     /// Until after the instance: it may speak while it is freed.
-    listening: Option<Listening>,
-    origin: Origin,
-    start: Start,
-    negated: Negated,
+    listening: Option<LogRegistration>,
+    origin: InstanceOrigin,
+    start: StartRecord,
+    negated: NegatedAliases,
     scratch: Scratch,
-    spelling: Spelling,
+    spelling: CText,
 }
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
@@ -44,7 +45,7 @@ unsafe impl Send for Fmi1Instance {}
 
 /// What an instance is made of.
 #[derive(Debug)]
-struct Origin {
+struct InstanceOrigin {
     functions: Functions,
     name: String,
     name_in_c: CString,
@@ -54,9 +55,9 @@ struct Origin {
     once: bool,
 }
 
-impl Origin {
+impl InstanceOrigin {
     /// The slave itself, null where it refuses, and what connects it with its log.
-    fn make(&self, log: &Arc<Log>) -> (*mut c_void, Option<Listening>) {
+    fn make(&self, log: &Arc<MessageLog>) -> (*mut c_void, Option<LogRegistration>) {
         let callbacks = Callbacks {
             logger: ffi::cosimo_fmi1_logger,
             allocate: crate::fmi2::ffi::calloc,
@@ -65,7 +66,7 @@ impl Origin {
         };
         // SAFETY: all texts live through the call; the callbacks are functions, which live for ever.
         let instantiate = || {
-            guard::around(|| unsafe {
+            fp_environment::around(|| unsafe {
                 (self.functions.instantiate)(
                     self.name_in_c.as_ptr(),
                     self.token.as_ptr(),
@@ -83,18 +84,18 @@ impl Origin {
         let pointer = while_beginning(log, || {
             call_log::instantiate(&self.name, "fmiInstantiateSlave", &self.token, &self.location, instantiate)
         });
-        (pointer, (!pointer.is_null()).then(|| Listening::to(pointer, &self.name, log)))
+        (pointer, (!pointer.is_null()).then(|| LogRegistration::to(pointer, &self.name, log)))
     }
 }
 
 /// What was told before the first step, to tell it to another instance.
 #[derive(Debug, Default)]
-struct Start {
+struct StartRecord {
     time: f64,
     stop: Option<f64>,
-    settings: Vec<Setting>,
+    settings: Vec<StartValue>,
     /// The latest of each call.
-    numbers: Vec<(Kind, Vec<u32>, Vec<f64>)>,
+    numbers: Vec<(VariableType, Vec<u32>, Vec<f64>)>,
     texts: Vec<(u32, CString)>,
     phase: Phase,
 }
@@ -113,19 +114,19 @@ enum Phase {
 
 /// Variables that are the negative of another one have numbers of their own here.
 #[derive(Debug, Default)]
-struct Negated {
+struct NegatedAliases {
     /// Own number and value reference, sorted.
     pairs: Box<[(u32, u32)]>,
     references: Vec<u32>,
     values: Vec<f64>,
 }
 
-impl Negated {
-    fn of(description: &Description) -> Negated {
+impl NegatedAliases {
+    fn of(description: &Description) -> NegatedAliases {
         let pairs = description.variables.iter();
         let mut pairs: Vec<_> = pairs.filter_map(|it| Some((it.reference, it.negated?))).collect();
         pairs.sort_unstable();
-        Negated { pairs: pairs.into(), ..Negated::default() }
+        NegatedAliases { pairs: pairs.into(), ..NegatedAliases::default() }
     }
 
     fn find(&self, reference: u32) -> Option<u32> {
@@ -138,7 +139,7 @@ impl Negated {
     }
 
     /// The references as the FMU knows them, and the values with their signs.
-    fn translate(&mut self, kind: Kind, references: &[u32], values: &[f64]) {
+    fn translate(&mut self, kind: VariableType, references: &[u32], values: &[f64]) {
         self.references.clear();
         self.values.clear();
         for (reference, value) in references.iter().zip(values) {
@@ -150,31 +151,31 @@ impl Negated {
 }
 
 /// Minus a number, without a negative zero; a Boolean the other way round.
-fn negative(kind: Kind, value: f64) -> f64 {
-    if kind == Kind::Boolean { 1.0 - value } else { 0.0 - value }
+fn negative(kind: VariableType, value: f64) -> f64 {
+    if kind == VariableType::Boolean { 1.0 - value } else { 0.0 - value }
 }
 
-impl Table for Functions {
+impl VersionFunctions for Functions {
     fn names(&self) -> Names {
         Functions::names(self)
     }
 
-    fn ending(&self) -> Ending {
-        Ending { free_state: None, terminate: self.terminate, free_instance: self.free_instance }
+    fn ending(&self) -> EndFunctions {
+        EndFunctions { free_state: None, terminate: self.terminate, free_instance: self.free_instance }
     }
 }
 
-impl Made for Fmi1Instance {
+impl NewInstance for Fmi1Instance {
     fn instantiate(
         binding: Binding,
-        unit: &Unit,
-        usage: Use,
+        unit: &Fmu,
+        usage: FmuUse,
         name: &str,
-        _fed: &[Fed],
+        _fed: &[IntermediateInput],
     ) -> Result<Fmi1Instance, SimulatorError> {
         let Binding::One(functions) = binding else { return Err(other_version("fmiInstantiateSlave")) };
-        let log = Arc::new(Log::new(name));
-        let origin = Origin {
+        let log = Arc::new(MessageLog::new(name));
+        let origin = InstanceOrigin {
             functions,
             name: name.to_owned(),
             name_in_c: c_string(name),
@@ -188,24 +189,24 @@ impl Made for Fmi1Instance {
         }
         let (functions, pointer) = functions.logged(pointer, name);
         Ok(Fmi1Instance {
-            handle: Handle::new(functions, pointer, log, unit.corrupt.clone()),
+            handle: InstanceHandle::new(functions, pointer, log, unit.corrupt.clone()),
             listening,
             origin,
-            start: Start::default(),
-            negated: Negated::of(&unit.description),
+            start: StartRecord::default(),
+            negated: NegatedAliases::of(&unit.description),
             scratch: Scratch::default(),
-            spelling: Spelling::default(),
+            spelling: CText::default(),
         })
     }
 }
 
 impl Fmi1Instance {
     fn initialize(&mut self) -> Result<(), SimulatorError> {
-        let Start { time, stop, .. } = self.start;
+        let StartRecord { time, stop, .. } = self.start;
         let (bounded, stop) = (stop.is_some() as ffi::Bool, stop.unwrap_or(time));
         // SAFETY: nothing but numbers.
-        guard::around(|| unsafe { self.handle.initialize(time, bounded, stop) })?;
-        self.handle.life = Life::Stepping;
+        fp_environment::around(|| unsafe { self.handle.initialize(time, bounded, stop) })?;
+        self.handle.life = InstanceState::Stepping;
         self.start.phase = Phase::Initialised;
         Ok(())
     }
@@ -220,9 +221,11 @@ impl Fmi1Instance {
     fn make_anew(&mut self) -> Result<(), SimulatorError> {
         let (functions, pointer) = (self.handle.functions, self.handle.pointer);
         // Until there is another one, there is nothing to free.
-        self.handle.life = Life::Fatal;
+        self.handle.life = InstanceState::Fatal;
         // SAFETY: the instance is alive, it was initialised, and it is replaced before anything uses it again.
-        guard::around(|| unsafe { functions.ending().close(pointer, &mut [], true, self.handle.site) });
+        fp_environment::around(|| unsafe {
+            functions.ending().close(pointer, &mut [], true, self.handle.site)
+        });
         self.listening = None;
         let (pointer, listening) = self.origin.make(&self.handle.log);
         if pointer.is_null() {
@@ -235,8 +238,8 @@ impl Fmi1Instance {
         self.listening = listening;
         (self.handle.functions, self.handle.pointer) =
             self.origin.functions.logged(pointer, &self.origin.name);
-        self.handle.life = Life::Instantiated;
-        let Start { time, stop, settings, numbers, texts, .. } = std::mem::take(&mut self.start);
+        self.handle.life = InstanceState::Instantiated;
+        let StartRecord { time, stop, settings, numbers, texts, .. } = std::mem::take(&mut self.start);
         let told = settings.iter().try_for_each(|setting| self.tell(setting));
         let told = told.and_then(|()| {
             numbers.iter().try_for_each(|(kind, references, values)| self.set_all(*kind, references, values))
@@ -244,13 +247,13 @@ impl Fmi1Instance {
         let told = told.and_then(|()| {
             texts.iter().try_for_each(|(reference, text)| self.set_text(*reference, text.as_ptr()))
         });
-        self.start = Start { time, stop, settings, numbers, texts, phase: Phase::Telling };
+        self.start = StartRecord { time, stop, settings, numbers, texts, phase: Phase::Telling };
         told
     }
 
     /// Keeps what is set before the first step. Afterwards nothing is kept, and nothing allocated.
     #[cold]
-    fn note(&mut self, kind: Kind, references: &[u32], values: &[f64]) {
+    fn note(&mut self, kind: VariableType, references: &[u32], values: &[f64]) {
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         let known = self.start.numbers.iter_mut().find(|(k, r, _)| *k == kind && r == references);
         let changed = match known {
@@ -273,7 +276,7 @@ impl Fmi1Instance {
         }
     }
 
-    fn tell(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+    fn tell(&mut self, setting: &StartValue) -> Result<(), SimulatorError> {
         match &setting.values {
             Values::Numbers(numbers) => self.set_all(setting.kind, &[setting.reference], numbers),
             Values::Texts(texts) => {
@@ -289,7 +292,12 @@ impl Fmi1Instance {
 
     /// Numbers of whatever type, with those that are negatives of others.
     #[inline]
-    fn set_all(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+    fn set_all(
+        &mut self,
+        kind: VariableType,
+        references: &[u32],
+        values: &[f64],
+    ) -> Result<(), SimulatorError> {
         if !self.negated.concerns(references) {
             return self.set_plain(kind, references, values);
         }
@@ -301,19 +309,24 @@ impl Fmi1Instance {
     }
 
     #[inline]
-    fn set_plain(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+    fn set_plain(
+        &mut self,
+        kind: VariableType,
+        references: &[u32],
+        values: &[f64],
+    ) -> Result<(), SimulatorError> {
         debug_assert_eq!(references.len(), values.len());
         let (of, count) = (references.as_ptr(), references.len());
         // SAFETY: the instance is alive; as many values as references.
         unsafe {
             match kind {
-                Kind::Float64 => {
+                VariableType::Float64 => {
                     let function = self.handle.functions.set_real.ok_or_else(|| absent("fmiSetReal"))?;
                     self.handle.site.enter(function as usize);
                     let status = function(self.handle.pointer, of, count, values.as_ptr());
                     self.handle.check_on("fmiSetReal", status)
                 }
-                Kind::Boolean => {
+                VariableType::Boolean => {
                     let room = self.scratch.filled(values, |value| (value > 0.5) as ffi::Bool);
                     self.handle.set_boolean(of, count, room)
                 }
@@ -328,7 +341,7 @@ impl Fmi1Instance {
     #[inline]
     fn get_plain(
         &mut self,
-        kind: Kind,
+        kind: VariableType,
         references: &[u32],
         values: &mut [f64],
     ) -> Result<(), SimulatorError> {
@@ -337,8 +350,8 @@ impl Fmi1Instance {
         // SAFETY: as many values as references, in the room.
         unsafe {
             match kind {
-                Kind::Float64 => self.handle.get_real(of, count, values.as_mut_ptr())?,
-                Kind::Boolean => {
+                VariableType::Float64 => self.handle.get_real(of, count, values.as_mut_ptr())?,
+                VariableType::Boolean => {
                     self.handle.get_boolean(of, count, self.scratch.room(count))?;
                     self.scratch.read(values, |value: ffi::Bool| f64::from(u8::from(value != 0)));
                 }
@@ -376,7 +389,7 @@ impl Fmi1Instance {
 
     /// How far a step came that the slave did not take whole.
     #[cold]
-    fn discarded(&mut self, from: f64, size: f64) -> Result<Stepped, SimulatorError> {
+    fn discarded(&mut self, from: f64, size: f64) -> Result<StepEnd, SimulatorError> {
         let mut until = f64::NAN;
         if let Some(function) = self.handle.functions.get_real_status {
             self.handle.site.enter(function as usize);
@@ -388,7 +401,7 @@ impl Fmi1Instance {
             }
         }
         if until > from && until < from + size {
-            Ok(Stepped::Until(until))
+            Ok(StepEnd::Until(until))
         } else {
             Err(self.handle.failed("fmiDoStep", 2))
         }
@@ -417,13 +430,13 @@ impl Instance for Fmi1Instance {
         Ok(())
     }
 
-    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+    fn configure(&mut self, setting: &StartValue) -> Result<(), SimulatorError> {
         self.start.settings.push(setting.clone());
         self.tell(setting)
     }
 
     #[inline]
-    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+    fn set(&mut self, kind: VariableType, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
         if self.start.phase != Phase::Running {
             self.note(kind, references, values);
         }
@@ -431,7 +444,12 @@ impl Instance for Fmi1Instance {
     }
 
     #[inline]
-    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+    fn get(
+        &mut self,
+        kind: VariableType,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         if self.start.phase != Phase::Running {
             self.come_up()?;
         }
@@ -450,8 +468,13 @@ impl Instance for Fmi1Instance {
         outcome
     }
 
-    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
-        if kind == Kind::Binary {
+    fn set_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        content: &[u8],
+    ) -> Result<(), SimulatorError> {
+        if kind == VariableType::Binary {
             return Err(absent("SetBinary"));
         }
         let text = self.spelling.of(content)?;
@@ -469,8 +492,13 @@ impl Instance for Fmi1Instance {
         self.set_text(reference, text)
     }
 
-    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        if kind == Kind::Binary {
+    fn get_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        into: &mut Vec<u8>,
+    ) -> Result<(), SimulatorError> {
+        if kind == VariableType::Binary {
             return Err(absent("GetBinary"));
         }
         if self.start.phase != Phase::Running {
@@ -486,7 +514,7 @@ impl Instance for Fmi1Instance {
     }
 }
 
-impl Stepping for Fmi1Instance {
+impl CoSimulationInstance for Fmi1Instance {
     fn set_slopes(
         &mut self,
         references: &[u32],
@@ -496,7 +524,7 @@ impl Stepping for Fmi1Instance {
         debug_assert!(references.len() == orders.len() && orders.len() == values.len());
         let (mut told, mut slopes) = (references, values);
         if self.negated.concerns(references) {
-            self.negated.translate(Kind::Float64, references, values);
+            self.negated.translate(VariableType::Float64, references, values);
             (told, slopes) = (&self.negated.references, &self.negated.values);
         }
         let (of, count) = (told.as_ptr(), told.len());
@@ -514,7 +542,7 @@ impl Stepping for Fmi1Instance {
         from: f64,
         size: f64,
         _inputs: &Inputs<'_>,
-    ) -> Result<Stepped, SimulatorError> {
+    ) -> Result<StepEnd, SimulatorError> {
         let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
         self.handle.site.enter_step(function as usize, from);
         // Every step is a new one: those that were taken are never repeated.
@@ -524,12 +552,12 @@ impl Stepping for Fmi1Instance {
             status = self.wait()?;
         }
         match status {
-            0 => Ok(Stepped::Whole),
+            0 => Ok(StepEnd::Whole),
             2 => self.discarded(from, size),
-            _ => self.handle.check("fmiDoStep", status).map(|()| Stepped::Whole),
+            _ => self.handle.check("fmiDoStep", status).map(|()| StepEnd::Whole),
         }
     }
 }
 
 // FMI 1.0 has no event mode in co-simulation.
-impl Evented for Fmi1Instance {}
+impl EventModeInstance for Fmi1Instance {}

@@ -5,29 +5,29 @@ use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::log::{Log, lossy};
+use crate::log::{MessageLog, lossy};
 
 /// Instances that may speak, by the address that their FMU knows them by.
-static LIVING: Mutex<Vec<(usize, String, Arc<Log>)>> = Mutex::new(Vec::new());
+static LIVING: Mutex<Vec<(usize, String, Arc<MessageLog>)>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// The log of an instance that is being made and has no address yet.
-    static BEGINNING: RefCell<Option<Arc<Log>>> = const { RefCell::new(None) };
+    static BEGINNING: RefCell<Option<Arc<MessageLog>>> = const { RefCell::new(None) };
 }
 
 /// Messages of an instance go to its log as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Listening(usize);
+pub(crate) struct LogRegistration(usize);
 
-impl Listening {
-    pub(crate) fn to(component: *mut c_void, name: &str, log: &Arc<Log>) -> Listening {
+impl LogRegistration {
+    pub(crate) fn to(component: *mut c_void, name: &str, log: &Arc<MessageLog>) -> LogRegistration {
         let mut living = LIVING.lock().unwrap_or_else(PoisonError::into_inner);
         living.push((component as usize, name.to_owned(), log.clone()));
-        Listening(component as usize)
+        LogRegistration(component as usize)
     }
 }
 
-impl Drop for Listening {
+impl Drop for LogRegistration {
     fn drop(&mut self) {
         let mut living = LIVING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = living.iter().position(|(component, ..)| *component == self.0) {
@@ -37,7 +37,7 @@ impl Drop for Listening {
 }
 
 /// Runs the call that makes an instance; what is said meanwhile on this thread goes to its log.
-pub(crate) fn while_beginning<T>(log: &Arc<Log>, make: impl FnOnce() -> T) -> T {
+pub(crate) fn while_beginning<T>(log: &Arc<MessageLog>, make: impl FnOnce() -> T) -> T {
     BEGINNING.set(Some(log.clone()));
     let made = make();
     BEGINNING.set(None);
@@ -46,7 +46,7 @@ pub(crate) fn while_beginning<T>(log: &Arc<Log>, make: impl FnOnce() -> T) -> T 
 
 /// Which log a message is for: that of the instance, else of the one that is being made, else of the only one of that
 /// name.
-fn find(component: usize, name: impl FnOnce() -> String) -> Option<Arc<Log>> {
+fn find(component: usize, name: impl FnOnce() -> String) -> Option<Arc<MessageLog>> {
     let living = LIVING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((.., log)) = living.iter().find(|(known, ..)| *known == component && component != 0) {
         return Some(log.clone());
@@ -85,21 +85,21 @@ mod tests {
 
     #[test]
     fn messages_find_their_log_by_address_then_by_name() {
-        let [a, b] = ["logger test a", "logger test b"].map(|name| Arc::new(Log::new(name)));
+        let [a, b] = ["logger test a", "logger test b"].map(|name| Arc::new(MessageLog::new(name)));
         let address = |number: usize| number as *mut c_void;
-        let is = |found: Option<Arc<Log>>, wanted: &Arc<Log>| {
+        let is = |found: Option<Arc<MessageLog>>, wanted: &Arc<MessageLog>| {
             found.is_some_and(|found| Arc::ptr_eq(&found, wanted))
         };
         let unasked = || panic!("the name is not needed");
-        let first = Listening::to(address(0x10), "logger test a", &a);
-        let second = Listening::to(address(0x20), "logger test b", &b);
+        let first = LogRegistration::to(address(0x10), "logger test a", &a);
+        let second = LogRegistration::to(address(0x20), "logger test b", &b);
         assert!(is(find(0x10, unasked), &a) && is(find(0x20, unasked), &b));
         // Something else is handed over, such as a small number or null.
         assert!(is(find(7, || "logger test b".into()), &b));
         assert!(is(find(0, || "logger test a".into()), &a));
         assert!(find(7, || "another".into()).is_none());
         assert!(is(while_beginning(&b, || find(0, || "logger test a".into())), &b));
-        let twin = Listening::to(address(0x30), "logger test b", &b);
+        let twin = LogRegistration::to(address(0x30), "logger test b", &b);
         assert!(find(7, || "logger test b".into()).is_none());
         drop((first, second, twin));
         assert!(find(0x10, || "logger test a".into()).is_none());

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use roxmltree::Node;
 
 use crate::description::{
-    Capabilities, Causality, Description, Fmi, Initial, Kind, Offer, Output, UNDEFINED_REFERENCE,
-    UnitDefinition, Variability, Variable, words,
+    Capabilities, Causality, Description, Fmi, Initial, InterfaceInfo, Output, UNDEFINED_REFERENCE,
+    UnitDefinition, Variability, Variable, VariableType, words,
 };
 use crate::quantity::Units;
 use crate::schema::{
     declared_types, head, identity, input_derivative_order, output_derivative_order, typed, variable,
 };
-use crate::xml::{Reader, child, children_of};
+use crate::xml::{XmlReader, child, children_of};
 
 words! {
     /// Causality as FMI 1.0 has it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) enum Direction in DIRECTIONS {
+    pub(crate) enum Fmi1Causality in DIRECTIONS {
         Input = "input",
         Output = "output",
         Internal = "internal",
@@ -29,7 +29,7 @@ words! {
 words! {
     /// Variability as FMI 1.0 has it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) enum Change in CHANGES {
+    pub(crate) enum Fmi1Variability in CHANGES {
         Constant = "constant",
         Parameter = "parameter",
         Discrete = "discrete",
@@ -47,7 +47,7 @@ words! {
     }
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
+pub(crate) fn read(reader: &mut XmlReader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let head = head(reader, root, (Fmi::One, version), "guid");
     let identifier = reader.text(root, "modelIdentifier").unwrap_or_default().to_owned();
     let implementation = child(root, "Implementation");
@@ -55,7 +55,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
     let tool = implementation.and_then(|node| child(node, "CoSimulation_Tool"));
     let mut unsupported = Vec::new();
     let mut details = details(root);
-    let cosimulation = alone.map(|node| Offer { identifier, capabilities: capabilities(reader, node) });
+    let cosimulation =
+        alone.map(|node| InterfaceInfo { identifier, capabilities: capabilities(reader, node) });
     if let (None, Some(tool)) = (alone, tool) {
         unsupported.push("co-simulation coupled to a tool");
         details.extend(coupling(tool));
@@ -106,7 +107,7 @@ fn coupling(tool: Node<'_, '_>) -> Option<(&'static str, String)> {
     Some(("tool model", parts.join(", ")))
 }
 
-fn capabilities(reader: &mut Reader<'_>, alone: Node<'_, '_>) -> Capabilities {
+fn capabilities(reader: &mut XmlReader<'_>, alone: Node<'_, '_>) -> Capabilities {
     let Some(can) = child(alone, "Capabilities") else { return Capabilities::default() };
     Capabilities {
         variable_step: reader.flag(can, "canHandleVariableCommunicationStepSize"),
@@ -129,7 +130,7 @@ fn definitions(root: Node<'_, '_>) -> Vec<UnitDefinition> {
         .collect()
 }
 
-fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
+fn variables(reader: &mut XmlReader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
     let mut types = declared_types(root);
     let mut found = Vec::new();
     for node in children_of(root, "ModelVariables") {
@@ -145,11 +146,15 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         let variable = variable(reader, node, (name, reference), kind, (typed, declared), units);
         let start = typed.attribute("start");
         let fixed = typed.attribute("fixed").is_none_or(|text| !matches!(text.trim(), "false" | "0"));
-        let direction = reader.choice(node, "causality", DIRECTIONS).unwrap_or(Direction::Internal);
+        let direction = reader.choice(node, "causality", DIRECTIONS).unwrap_or(Fmi1Causality::Internal);
         // All types are continuous by default, which makes no sense for most of them.
-        let usual = if kind == Kind::Float64 { Change::Continuous } else { Change::Discrete };
+        let usual = if kind == VariableType::Float64 {
+            Fmi1Variability::Continuous
+        } else {
+            Fmi1Variability::Discrete
+        };
         let change = reader.choice(node, "variability", CHANGES).unwrap_or(usual);
-        let change = if change == Change::Continuous { usual } else { change };
+        let change = if change == Fmi1Variability::Continuous { usual } else { change };
         let (causality, variability) = nature(direction, change, start.is_some());
         let alias = reader.choice(node, "alias", ALIASES).unwrap_or(Alias::None);
         found.push(Variable {
@@ -172,20 +177,26 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
 
 /// Causality and variability as later versions have them. A parameter with a start value can be set, one without is
 /// calculated.
-fn nature(direction: Direction, change: Change, start: bool) -> (Causality, Variability) {
+fn nature(direction: Fmi1Causality, change: Fmi1Variability, start: bool) -> (Causality, Variability) {
     let variability = match change {
-        Change::Constant => Variability::Constant,
-        Change::Parameter => Variability::Fixed,
-        Change::Discrete => Variability::Discrete,
-        Change::Continuous => Variability::Continuous,
+        Fmi1Variability::Constant => Variability::Constant,
+        Fmi1Variability::Parameter => Variability::Fixed,
+        Fmi1Variability::Discrete => Variability::Discrete,
+        Fmi1Variability::Continuous => Variability::Continuous,
     };
     let causality = match (direction, change) {
-        (Direction::Input, Change::Parameter | Change::Constant) => Causality::Parameter,
-        (Direction::Input, _) => Causality::Input,
-        (Direction::Output, _) => Causality::Output,
-        (Direction::Internal | Direction::None, Change::Parameter) if start => Causality::Parameter,
-        (Direction::Internal | Direction::None, Change::Parameter) => Causality::CalculatedParameter,
-        (Direction::Internal | Direction::None, _) => Causality::Local,
+        (Fmi1Causality::Input, Fmi1Variability::Parameter | Fmi1Variability::Constant) => {
+            Causality::Parameter
+        }
+        (Fmi1Causality::Input, _) => Causality::Input,
+        (Fmi1Causality::Output, _) => Causality::Output,
+        (Fmi1Causality::Internal | Fmi1Causality::None, Fmi1Variability::Parameter) if start => {
+            Causality::Parameter
+        }
+        (Fmi1Causality::Internal | Fmi1Causality::None, Fmi1Variability::Parameter) => {
+            Causality::CalculatedParameter
+        }
+        (Fmi1Causality::Internal | Fmi1Causality::None, _) => Causality::Local,
     };
     (causality, variability)
 }
@@ -198,30 +209,30 @@ fn items(node: Node<'_, '_>) -> Vec<(String, i64)> {
 
 /// Variables of one value reference are one value. Negatives get a number of their own, by which they are told apart,
 /// and only one of several inputs can be told.
-fn settle_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &mut [Variable]) {
+fn settle_aliases(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &mut [Variable]) {
     let nodes: BTreeMap<_, Node<'_, '_>> =
         children_of(root, "ModelVariables").map(|node| (reader.place(node), node)).collect();
-    let mut told: BTreeMap<(Kind, u32), String> = BTreeMap::new();
+    let mut told: BTreeMap<(VariableType, u32), String> = BTreeMap::new();
     for at in 0..variables.len() {
         let node = nodes.get(&variables[at].place).copied().unwrap_or(root);
         let Variable { name, kind, reference, causality, negated, .. } = &mut variables[at];
         if *reference == UNDEFINED_REFERENCE && matches!(causality, Causality::Input | Causality::Output) {
-            reader.remark(node, format!("`{name}` has no value reference and is not a port"));
+            reader.warning(node, format!("`{name}` has no value reference and is not a port"));
             *causality = Causality::Local;
         }
-        if negated.is_some() && matches!(kind, Kind::String | Kind::Enumeration) {
-            reader.remark(node, format!("`{name}` is not a number; its `negatedAlias` is read as `alias`"));
+        if negated.is_some() && matches!(kind, VariableType::String | VariableType::Enumeration) {
+            reader.warning(node, format!("`{name}` is not a number; its `negatedAlias` is read as `alias`"));
             *negated = None;
         }
         if *causality != Causality::Input {
             continue;
         }
         // Enumerations are integers to the interface.
-        let type_in_calls = if *kind == Kind::Enumeration { Kind::Int32 } else { *kind };
+        let type_in_calls = if *kind == VariableType::Enumeration { VariableType::Int32 } else { *kind };
         if let Some(first) = told.get(&(type_in_calls, *reference)) {
             let words =
                 format!("input `{name}` is an alias of input `{first}` and is not a port: connect `{first}`");
-            reader.remark(node, words);
+            reader.warning(node, words);
             *causality = Causality::Local;
         } else {
             told.insert((type_in_calls, *reference), name.clone());
@@ -235,7 +246,7 @@ fn settle_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &mut [
 }
 
 /// Each output with the inputs that it depends on at once. Without a list it may depend on all.
-fn outputs(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
+fn outputs(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
     let names: BTreeMap<&str, usize> =
         variables.iter().enumerate().map(|(at, variable)| (variable.name.as_str(), at)).collect();
     let mut found = Vec::new();
@@ -251,7 +262,9 @@ fn outputs(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) 
                 let text = name.text().unwrap_or_default().trim();
                 match names.get(text) {
                     Some(&at) => inputs.push(at),
-                    None => reader.remark(name, format!("`{text}` in a list of dependencies does not exist")),
+                    None => {
+                        reader.warning(name, format!("`{text}` in a list of dependencies does not exist"))
+                    }
                 }
             }
             inputs

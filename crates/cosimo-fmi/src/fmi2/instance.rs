@@ -6,27 +6,27 @@ use std::sync::{Arc, Once};
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
 use crate::call_log;
-use crate::description::{Kind, Use};
+use crate::description::{FmuUse, VariableType};
 use crate::fmi2::ffi::{self, Functions};
-use crate::guard;
+use crate::fmu::{Binding, Fmu};
+use crate::fp_environment;
 use crate::instance::{
-    FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
-    Table, Values, absent, by_handle, c_string, copy_text, failures_only, other_version, refusal, states,
-    uri, whole,
+    CText, CoSimulationInstance, FOR_BYTES, Instance, InstanceHandle, InstanceState, IntermediateInput,
+    NewInstance, ROUNDING, Scratch, StartValue, StepEnd, Values, VersionFunctions, absent, by_handle,
+    c_string, copy_text, failures_only, other_version, refusal, states, uri, whole,
 };
-use crate::log::{self, Listening, Log};
-use crate::unit::{Binding, Unit};
+use crate::log::{self, LogRegistration, MessageLog};
 
 states!(Functions, "fmi2SerializedFMUstateSize");
 
 #[derive(Debug)]
 pub(crate) struct Fmi2Instance {
     /// First, so that the instance is gone before what it points to.
-    pub(crate) handle: Handle<Functions>,
+    pub(crate) handle: InstanceHandle<Functions>,
     /// Only kept.
     _callbacks: Callbacks,
     scratch: Scratch,
-    spelling: Spelling,
+    spelling: CText,
     quiet: Option<Vec<CString>>,
     /// No state will be restored that was saved before the start of a step.
     never_back: bool,
@@ -42,11 +42,11 @@ unsafe impl Send for Fmi2Instance {}
 struct Callbacks {
     outer: *const ffi::Callbacks,
     /// Only kept.
-    _listening: Listening,
+    _listening: LogRegistration,
 }
 
 impl Callbacks {
-    fn new(log: &Arc<Log>) -> Callbacks {
+    fn new(log: &Arc<MessageLog>) -> Callbacks {
         static ONCE: Once = Once::new();
         // SAFETY: both functions do what the shim expects of them.
         ONCE.call_once(|| unsafe { ffi::cosimo_fmi2_hand_on(log::find2, log::write2) });
@@ -59,30 +59,30 @@ impl Callbacks {
         }));
         outer.environment = std::ptr::from_mut(outer).cast();
         let outer = std::ptr::from_ref(outer);
-        Callbacks { outer, _listening: Listening::new(outer.cast(), log) }
+        Callbacks { outer, _listening: LogRegistration::new(outer.cast(), log) }
     }
 }
 
-impl Made for Fmi2Instance {
+impl NewInstance for Fmi2Instance {
     fn instantiate(
         binding: Binding,
-        unit: &Unit,
-        usage: Use,
+        unit: &Fmu,
+        usage: FmuUse,
         name: &str,
-        _fed: &[Fed],
+        _fed: &[IntermediateInput],
     ) -> Result<Fmi2Instance, SimulatorError> {
         let Binding::Two(functions) = binding else { return Err(other_version("fmi2Instantiate")) };
-        let log = Arc::new(Log::new(name));
+        let log = Arc::new(MessageLog::new(name));
         let callbacks = Callbacks::new(&log);
         let (spelled, token) = (c_string(name), c_string(&unit.description.token));
         let resources = c_string(&uri(&unit.location()?.join("resources")));
         let kind = match usage {
-            Use::CoSimulation => ffi::CO_SIMULATION,
-            Use::ModelExchange => ffi::MODEL_EXCHANGE,
+            FmuUse::CoSimulation => ffi::CO_SIMULATION,
+            FmuUse::ModelExchange => ffi::MODEL_EXCHANGE,
         };
         // SAFETY: all texts live through the call, the callbacks until after the instance.
         let instantiate = || {
-            guard::around(|| unsafe {
+            fp_environment::around(|| unsafe {
                 (functions.instantiate)(
                     spelled.as_ptr(),
                     kind,
@@ -100,12 +100,12 @@ impl Made for Fmi2Instance {
         }
         let quiet = failures_only(&unit.description.log_categories);
         let (functions, pointer) = functions.logged(pointer, name);
-        let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
+        let handle = InstanceHandle::new(functions, pointer, log, unit.corrupt.clone());
         Ok(Fmi2Instance {
             handle,
             _callbacks: callbacks,
             scratch: Scratch::default(),
-            spelling: Spelling::default(),
+            spelling: CText::default(),
             quiet,
             never_back: true,
         })
@@ -113,22 +113,27 @@ impl Made for Fmi2Instance {
 }
 
 impl Fmi2Instance {
-    fn set_whole(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+    fn set_whole(
+        &mut self,
+        kind: VariableType,
+        references: &[u32],
+        values: &[f64],
+    ) -> Result<(), SimulatorError> {
         let (of, count) = (references.as_ptr(), references.len());
         let room = match kind {
-            Kind::Boolean => self.scratch.filled(values, |value| c_int::from(value > 0.5)),
+            VariableType::Boolean => self.scratch.filled(values, |value| c_int::from(value > 0.5)),
             _ => self.scratch.filled(values, |value| whole(value) as c_int),
         };
         // SAFETY: as many values as references.
         match kind {
-            Kind::Boolean => unsafe { self.handle.set_boolean(of, count, room) },
+            VariableType::Boolean => unsafe { self.handle.set_boolean(of, count, room) },
             _ => unsafe { self.handle.set_integer(of, count, room) },
         }
     }
 
     fn get_whole(
         &mut self,
-        kind: Kind,
+        kind: VariableType,
         references: &[u32],
         values: &mut [f64],
     ) -> Result<(), SimulatorError> {
@@ -137,7 +142,7 @@ impl Fmi2Instance {
         // SAFETY: as many values as references, in the room.
         unsafe {
             match kind {
-                Kind::Boolean => self.handle.get_boolean(of, count, room)?,
+                VariableType::Boolean => self.handle.get_boolean(of, count, room)?,
                 _ => self.handle.get_integer(of, count, room)?,
             }
             self.scratch.read::<c_int>(values, f64::from);
@@ -147,7 +152,7 @@ impl Fmi2Instance {
 
     /// How far a step came that the unit did not take whole.
     #[cold]
-    fn discarded(&mut self, from: f64, size: f64) -> Result<Stepped, SimulatorError> {
+    fn discarded(&mut self, from: f64, size: f64) -> Result<StepEnd, SimulatorError> {
         let pointer = self.handle.pointer;
         let (mut until, mut terminated) = (f64::NAN, 0);
         if let Some(function) = self.handle.functions.get_boolean_status {
@@ -164,13 +169,13 @@ impl Fmi2Instance {
         if terminated != 0 {
             // Where it does not say how far it came, it stands where it stood.
             let at = if until.is_finite() { until.clamp(from, from + size) } else { from };
-            return Ok(Stepped::Ended(at, "fmi2DoStep"));
+            return Ok(StepEnd::Ended(at, "fmi2DoStep"));
         }
         // A unit that cannot say where it is can only be rewound; that it stands where it stood is what the
         // standard suggests.
         let rounding = ROUNDING * size.max(from.abs());
         if until.is_finite() && until > from + rounding && until < from + size {
-            Ok(Stepped::Until(until))
+            Ok(StepEnd::Until(until))
         } else {
             Err(self.handle.failed("fmi2DoStep", 2))
         }
@@ -183,15 +188,15 @@ impl Instance for Fmi2Instance {
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         let (bounded, stop) = (c_int::from(stop.is_some()), stop.unwrap_or(start));
         // SAFETY: nothing but numbers.
-        guard::around(|| unsafe { self.handle.setup_experiment(0, 0.0, start, bounded, stop) })
+        fp_environment::around(|| unsafe { self.handle.setup_experiment(0, 0.0, start, bounded, stop) })
     }
 
     fn initialise(&mut self) -> Result<(), SimulatorError> {
         // SAFETY: no arguments.
-        guard::around(|| unsafe { self.handle.enter_initialization() })
+        fp_environment::around(|| unsafe { self.handle.enter_initialization() })
     }
 
-    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+    fn configure(&mut self, setting: &StartValue) -> Result<(), SimulatorError> {
         match &setting.values {
             Values::Numbers(numbers) => self.set(setting.kind, &[setting.reference], numbers),
             Values::Texts(texts) => {
@@ -203,9 +208,9 @@ impl Instance for Fmi2Instance {
     }
 
     #[inline(always)]
-    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+    fn set(&mut self, kind: VariableType, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
         debug_assert_eq!(references.len(), values.len());
-        if kind != Kind::Float64 {
+        if kind != VariableType::Float64 {
             return self.set_whole(kind, references, values);
         }
         self.handle.site.enter(self.handle.functions.set_real as usize);
@@ -222,17 +227,27 @@ impl Instance for Fmi2Instance {
     }
 
     #[inline(always)]
-    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+    fn get(
+        &mut self,
+        kind: VariableType,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         debug_assert_eq!(references.len(), values.len());
-        if kind != Kind::Float64 {
+        if kind != VariableType::Float64 {
             return self.get_whole(kind, references, values);
         }
         // SAFETY: as many values as references.
         unsafe { self.handle.get_real(references.as_ptr(), references.len(), values.as_mut_ptr()) }
     }
 
-    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
-        if kind == Kind::Binary {
+    fn set_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        content: &[u8],
+    ) -> Result<(), SimulatorError> {
+        if kind == VariableType::Binary {
             return Err(absent("SetBinary"));
         }
         let text = self.spelling.of(content)?;
@@ -240,8 +255,13 @@ impl Instance for Fmi2Instance {
         unsafe { self.handle.set_string(&reference, 1, &text) }
     }
 
-    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        if kind == Kind::Binary {
+    fn get_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        into: &mut Vec<u8>,
+    ) -> Result<(), SimulatorError> {
+        if kind == VariableType::Binary {
             return Err(absent("GetBinary"));
         }
         let mut text = std::ptr::null();
@@ -261,7 +281,7 @@ impl Instance for Fmi2Instance {
     }
 }
 
-impl Stepping for Fmi2Instance {
+impl CoSimulationInstance for Fmi2Instance {
     fn set_slopes(
         &mut self,
         references: &[u32],
@@ -285,7 +305,7 @@ impl Stepping for Fmi2Instance {
         from: f64,
         size: f64,
         _inputs: &Inputs<'_>,
-    ) -> Result<Stepped, SimulatorError> {
+    ) -> Result<StepEnd, SimulatorError> {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi2DoStep")) };
         let pointer = self.handle.pointer;
         let never_back = c_int::from(self.never_back);
@@ -293,9 +313,9 @@ impl Stepping for Fmi2Instance {
         // SAFETY: the instance is alive.
         let status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, never_back) });
         match status {
-            0 => Ok(Stepped::Whole),
+            0 => Ok(StepEnd::Whole),
             2 => self.discarded(from, size),
-            _ => self.handle.check("fmi2DoStep", status).map(|()| Stepped::Whole),
+            _ => self.handle.check("fmi2DoStep", status).map(|()| StepEnd::Whole),
         }
     }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use roxmltree::Node;
 
-use crate::description::{Causality, Description, Exchange, Fmi, Kind, Output, Variable};
-use crate::problem::Place;
+use crate::description::{Causality, Description, Fmi, ModelExchangeInfo, Output, Variable, VariableType};
+use crate::problem::FilePosition;
 use crate::quantity::{Units, definitions};
 use crate::schema::{
     declared_types, derivative_of_nothing, head, identity, interfaces, listed, model_variables, offer,
     read_nature, typed, variable,
 };
-use crate::xml::{Reader, child, children_of};
+use crate::xml::{XmlReader, child, children_of};
 
-pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
+pub(crate) fn read(reader: &mut XmlReader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let head = head(reader, root, (Fmi::Two, version), "guid");
     let (cosimulation, exchange) = interfaces(reader, root);
     let cosimulation = cosimulation.map(|interface| offer(reader, interface, Fmi::Two));
@@ -22,7 +22,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
     check_aliases(reader, root, &variables);
     let outputs = outputs(reader, root, &variables);
     let states = listed(reader, exchange.is_some(), |reader| states(reader, root, &variables));
-    let exchange = exchange.map(|interface| Exchange {
+    let exchange = exchange.map(|interface| ModelExchangeInfo {
         offer: offer(reader, interface, Fmi::Two),
         completed_steps: !reader.flag(interface, "completedIntegratorStepNotNeeded"),
         states: states.clone(),
@@ -32,7 +32,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
 }
 
 /// The continuous states in the order of their vector, which is that of the derivatives.
-fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
+fn states(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
     // Which state a variable is the derivative of stands at its type.
     let of: Vec<Option<u32>> = children_of(root, "ModelVariables")
         .map(|node| {
@@ -58,7 +58,7 @@ fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -
     found
 }
 
-fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
+fn variables(reader: &mut XmlReader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
     let mut types = declared_types(root);
     let mut found = Vec::new();
     for node in model_variables(reader, root) {
@@ -80,13 +80,14 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
 }
 
 /// Variables of one type may share a value reference, but only one of them can be set from outside.
-fn check_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) {
-    let mut seen: BTreeMap<(Kind, u32), &Variable> = BTreeMap::new();
-    let nodes: BTreeMap<Place, Node<'_, '_>> =
+fn check_aliases(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &[Variable]) {
+    let mut seen: BTreeMap<(VariableType, u32), &Variable> = BTreeMap::new();
+    let nodes: BTreeMap<FilePosition, Node<'_, '_>> =
         children_of(root, "ModelVariables").map(|node| (reader.place(node), node)).collect();
     for variable in variables.iter().filter(|variable| variable.causality == Causality::Input) {
         // Enumerations are integers to the interface.
-        let kind = if variable.kind == Kind::Enumeration { Kind::Int32 } else { variable.kind };
+        let kind =
+            if variable.kind == VariableType::Enumeration { VariableType::Int32 } else { variable.kind };
         let Some(first) = seen.insert((kind, variable.reference), variable) else { continue };
         let node = nodes.get(&variable.place).copied().unwrap_or(root);
         reader.problem(
@@ -99,7 +100,7 @@ fn check_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Varia
     }
 }
 
-fn outputs(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
+fn outputs(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
     let mut found = Vec::new();
     let structure = child(root, "ModelStructure");
     let list = structure.and_then(|node| child(node, "Outputs"));
@@ -107,7 +108,7 @@ fn outputs(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) 
     for node in list.into_iter().flat_map(|node| node.children()).filter(Node::is_element) {
         let Some(number) = reader.parse::<u32>(node, "index", "a whole number") else { continue };
         let Some(variable) = index(number) else {
-            reader.remark(
+            reader.warning(
                 node,
                 format!("output {number} does not exist; there are {} variables", variables.len()),
             );

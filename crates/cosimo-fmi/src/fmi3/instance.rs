@@ -11,26 +11,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cosimo_core::{Inputs, LineEnd, Segment, SimulatorError, Slot};
 
 use crate::call_log;
-use crate::description::{Kind, Use};
+use crate::description::{FmuUse, VariableType};
 use crate::fmi3::ffi::{Functions, Get, References, Set};
-use crate::guard;
+use crate::fmu::{Binding, Fmu};
+use crate::fp_environment;
 use crate::instance::{
-    FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
-    Table, Told, Values, absent, by_handle, c_string, copy_text, failures_only, other_version, refusal,
-    states, whole,
+    CText, CoSimulationInstance, FOR_BYTES, Instance, InstanceHandle, InstanceState, IntermediateInput,
+    IntervalQualifier, NewInstance, ROUNDING, Scratch, StartValue, StepEnd, Values, VersionFunctions, absent,
+    by_handle, c_string, copy_text, failures_only, other_version, refusal, states, whole,
 };
-use crate::log::{self, Listening, Log};
-use crate::unit::{Binding, Unit};
+use crate::log::{self, LogRegistration, MessageLog};
 
 states!(Functions, "fmi3SerializedFMUStateSize");
 
 #[derive(Debug)]
 pub(crate) struct Fmi3Instance {
     /// First, so that the instance is gone before what it points to.
-    pub(crate) handle: Handle<Functions>,
+    pub(crate) handle: InstanceHandle<Functions>,
     environment: Environment,
     scratch: Scratch,
-    spelling: Spelling,
+    spelling: CText,
     quiet: Option<Vec<CString>>,
     /// No state will be restored that was saved before the start of a step.
     never_back: bool,
@@ -40,8 +40,8 @@ pub(crate) struct Fmi3Instance {
     experiment: (f64, Option<f64>),
 }
 
-type Calls = Handle<Functions>;
-type Outcome = Result<(), SimulatorError>;
+type Calls = InstanceHandle<Functions>;
+type CallResult = Result<(), SimulatorError>;
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
 // The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
@@ -80,16 +80,16 @@ struct Environment {
     /// At one address until it is dropped.
     feed: *mut Feed,
     /// Only kept.
-    _listening: Listening,
+    _listening: LogRegistration,
 }
 
 /// Feeds by their keys, for FMUs that ask from another thread than the one that steps them.
-static FEEDS: Mutex<BTreeMap<usize, Shared>> = Mutex::new(BTreeMap::new());
+static FEEDS: Mutex<BTreeMap<usize, SharedFeed>> = Mutex::new(BTreeMap::new());
 
-struct Shared(*mut Feed);
+struct SharedFeed(*mut Feed);
 
 // SAFETY: a feed is looked at inside a step only, while the thread that steps waits for the FMU, and under the lock.
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedFeed {}
 
 thread_local! {
     /// The feed of the FMU that this thread steps.
@@ -97,15 +97,15 @@ thread_local! {
 }
 
 impl Environment {
-    fn new(log: &Arc<Log>, feed: Feed) -> Environment {
+    fn new(log: &Arc<MessageLog>, feed: Feed) -> Environment {
         let key: *mut c_void = std::ptr::from_mut(Box::leak(Box::new(0u64))).cast();
         let feed = Box::into_raw(Box::new(feed));
-        feeds().insert(key.addr(), Shared(feed));
-        Environment { key, feed, _listening: Listening::new(key, log) }
+        feeds().insert(key.addr(), SharedFeed(feed));
+        Environment { key, feed, _listening: LogRegistration::new(key, log) }
     }
 }
 
-fn feeds() -> MutexGuard<'static, BTreeMap<usize, Shared>> {
+fn feeds() -> MutexGuard<'static, BTreeMap<usize, SharedFeed>> {
     FEEDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -129,7 +129,7 @@ unsafe extern "C" fn update(
     return_early: *mut u8,
     return_time: *mut f64,
 ) {
-    let asked = Asked { time, wants_inputs, may_read, finished, can_return };
+    let asked = IntermediateRequest { time, wants_inputs, may_read, finished, can_return };
     // SAFETY: where results go to is the FMU's, or null. A feed that a step was begun with lives until it ends, and so do
     // its segments; it is borrowed by nothing else meanwhile.
     unsafe {
@@ -142,14 +142,14 @@ unsafe extern "C" fn update(
         let own = FED.get();
         if !own.is_null() {
             answer(own, &asked, return_early);
-        } else if let Some(Shared(feed)) = feeds().get(&environment.addr()) {
+        } else if let Some(SharedFeed(feed)) = feeds().get(&environment.addr()) {
             answer(*feed, &asked, return_early);
         }
     }
 }
 
 /// What an FMU says when it calls back inside a step.
-struct Asked {
+struct IntermediateRequest {
     time: f64,
     wants_inputs: u8,
     may_read: u8,
@@ -159,7 +159,7 @@ struct Asked {
 
 /// # Safety
 /// The feed is alive and borrowed by nothing else; `return_early` is null or can be written to.
-unsafe fn answer(feed: *mut Feed, asked: &Asked, return_early: *mut u8) {
+unsafe fn answer(feed: *mut Feed, asked: &IntermediateRequest, return_early: *mut u8) {
     // SAFETY: as promised. It may be asked for variables, as it says, and speaks to nothing but the log.
     unsafe {
         let feed = &mut *feed;
@@ -194,18 +194,18 @@ unsafe fn answer(feed: *mut Feed, asked: &Asked, return_early: *mut u8) {
     }
 }
 
-impl Made for Fmi3Instance {
+impl NewInstance for Fmi3Instance {
     fn instantiate(
         binding: Binding,
-        unit: &Unit,
-        usage: Use,
+        unit: &Fmu,
+        usage: FmuUse,
         name: &str,
-        fed: &[Fed],
+        fed: &[IntermediateInput],
     ) -> Result<Fmi3Instance, SimulatorError> {
         let Binding::Three(functions) = binding else {
             return Err(other_version("fmi3InstantiateCoSimulation"));
         };
-        let log = Arc::new(Log::new(name));
+        let log = Arc::new(MessageLog::new(name));
         let stretched =
             || fed.iter().enumerate().filter_map(|(place, input)| Some((place, input.stretched?)));
         let feed = Feed {
@@ -234,15 +234,15 @@ impl Made for Fmi3Instance {
             unit.location()?.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
         let resources = c_string(&resources);
         let can = unit.capabilities(usage);
-        let event_mode = usage == Use::CoSimulation && can.event_mode;
+        let event_mode = usage == FmuUse::CoSimulation && can.event_mode;
         let function = match usage {
-            Use::CoSimulation => "fmi3InstantiateCoSimulation",
-            Use::ModelExchange => "fmi3InstantiateModelExchange",
+            FmuUse::CoSimulation => "fmi3InstantiateCoSimulation",
+            FmuUse::ModelExchange => "fmi3InstantiateModelExchange",
         };
         let (spelling, about, place) = (spelled.as_ptr(), token.as_ptr(), resources.as_ptr());
         let instantiate = || match (usage, functions.instantiate, functions.instantiate_exchange) {
             // SAFETY: texts and references live through the call, the environment until after the instance.
-            (Use::CoSimulation, Some(make), _) => guard::around(|| unsafe {
+            (FmuUse::CoSimulation, Some(make), _) => fp_environment::around(|| unsafe {
                 make(
                     spelling,
                     about,
@@ -259,7 +259,7 @@ impl Made for Fmi3Instance {
                 )
             }),
             // SAFETY: as above.
-            (Use::ModelExchange, _, Some(make)) => guard::around(|| unsafe {
+            (FmuUse::ModelExchange, _, Some(make)) => fp_environment::around(|| unsafe {
                 make(spelling, about, place, false, true, environment.key, Some(log::write3))
             }),
             _ => std::ptr::null_mut(),
@@ -275,12 +275,12 @@ impl Made for Fmi3Instance {
             (feed.instance, feed.set, feed.get) = (pointer, functions.set_float64, functions.get_float64);
         }
         let quiet = failures_only(&unit.description.log_categories);
-        let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
+        let handle = InstanceHandle::new(functions, pointer, log, unit.corrupt.clone());
         Ok(Fmi3Instance {
             handle,
             environment,
             scratch: Scratch::default(),
-            spelling: Spelling::default(),
+            spelling: CText::default(),
             quiet,
             never_back: true,
             event_mode,
@@ -292,11 +292,11 @@ impl Made for Fmi3Instance {
 impl Fmi3Instance {
     fn put<T>(
         &mut self,
-        function: unsafe fn(&mut Calls, References, usize, *const T, usize) -> Outcome,
+        function: unsafe fn(&mut Calls, References, usize, *const T, usize) -> CallResult,
         references: &[u32],
         values: &[f64],
         convert: fn(f64) -> T,
-    ) -> Outcome {
+    ) -> CallResult {
         let room = self.scratch.filled(values, convert);
         // SAFETY: the counts are those of the buffers.
         unsafe { function(&mut self.handle, references.as_ptr(), references.len(), room, values.len()) }
@@ -304,11 +304,11 @@ impl Fmi3Instance {
 
     fn take<T>(
         &mut self,
-        function: unsafe fn(&mut Calls, References, usize, *mut T, usize) -> Outcome,
+        function: unsafe fn(&mut Calls, References, usize, *mut T, usize) -> CallResult,
         references: &[u32],
         values: &mut [f64],
         convert: fn(T) -> f64,
-    ) -> Outcome {
+    ) -> CallResult {
         let room = self.scratch.room::<T>(values.len());
         // SAFETY: the counts are those of the buffers, and any bits are a number.
         unsafe {
@@ -332,10 +332,12 @@ impl Instance for Fmi3Instance {
         let (start, stop) = self.experiment;
         let (bounded, stop) = (stop.is_some(), stop.unwrap_or(start));
         // SAFETY: nothing but numbers.
-        guard::around(|| unsafe { self.handle.enter_initialization(false, 0.0, start, bounded, stop) })
+        fp_environment::around(|| unsafe {
+            self.handle.enter_initialization(false, 0.0, start, bounded, stop)
+        })
     }
 
-    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+    fn configure(&mut self, setting: &StartValue) -> Result<(), SimulatorError> {
         match &setting.values {
             Values::Numbers(numbers) => self.set(setting.kind, &[setting.reference], numbers),
             Values::Texts(texts) => {
@@ -346,9 +348,9 @@ impl Instance for Fmi3Instance {
         }
     }
 
-    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+    fn set(&mut self, kind: VariableType, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
         match kind {
-            Kind::Float64 => {
+            VariableType::Float64 => {
                 let function = self.handle.functions.set_float64;
                 self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the counts are those of the buffers.
@@ -363,49 +365,61 @@ impl Instance for Fmi3Instance {
                 };
                 self.handle.check_on("fmi3SetFloat64", status)
             }
-            Kind::Float32 => self.put(Calls::set_float32, references, values, |v| v as f32),
-            Kind::Int8 => self.put(Calls::set_int8, references, values, |v| whole(v) as i8),
-            Kind::UInt8 => self.put(Calls::set_uint8, references, values, |v| whole(v) as u8),
-            Kind::Int16 => self.put(Calls::set_int16, references, values, |v| whole(v) as i16),
-            Kind::UInt16 => self.put(Calls::set_uint16, references, values, |v| whole(v) as u16),
-            Kind::Int32 => self.put(Calls::set_int32, references, values, |v| whole(v) as i32),
-            Kind::UInt32 => self.put(Calls::set_uint32, references, values, |v| whole(v) as u32),
-            Kind::Int64 | Kind::Enumeration => {
+            VariableType::Float32 => self.put(Calls::set_float32, references, values, |v| v as f32),
+            VariableType::Int8 => self.put(Calls::set_int8, references, values, |v| whole(v) as i8),
+            VariableType::UInt8 => self.put(Calls::set_uint8, references, values, |v| whole(v) as u8),
+            VariableType::Int16 => self.put(Calls::set_int16, references, values, |v| whole(v) as i16),
+            VariableType::UInt16 => self.put(Calls::set_uint16, references, values, |v| whole(v) as u16),
+            VariableType::Int32 => self.put(Calls::set_int32, references, values, |v| whole(v) as i32),
+            VariableType::UInt32 => self.put(Calls::set_uint32, references, values, |v| whole(v) as u32),
+            VariableType::Int64 | VariableType::Enumeration => {
                 self.put(Calls::set_int64, references, values, |v| whole(v) as i64)
             }
-            Kind::UInt64 => self.put(Calls::set_uint64, references, values, |v| whole(v) as u64),
-            Kind::Boolean => self.put(Calls::set_boolean, references, values, |v| u8::from(v > 0.5)),
-            Kind::String | Kind::Binary | Kind::Clock => Err(absent("set")),
+            VariableType::UInt64 => self.put(Calls::set_uint64, references, values, |v| whole(v) as u64),
+            VariableType::Boolean => self.put(Calls::set_boolean, references, values, |v| u8::from(v > 0.5)),
+            VariableType::String | VariableType::Binary | VariableType::Clock => Err(absent("set")),
         }
     }
 
-    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+    fn get(
+        &mut self,
+        kind: VariableType,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         match kind {
-            Kind::Float64 => {
+            VariableType::Float64 => {
                 let (of, into) = (references.as_ptr(), values.as_mut_ptr());
                 // SAFETY: the counts are those of the buffers.
                 unsafe { self.handle.get_float64(of, references.len(), into, values.len()) }
             }
-            Kind::Float32 => self.take(Calls::get_float32, references, values, f64::from),
-            Kind::Int8 => self.take(Calls::get_int8, references, values, f64::from),
-            Kind::UInt8 => self.take(Calls::get_uint8, references, values, f64::from),
-            Kind::Int16 => self.take(Calls::get_int16, references, values, f64::from),
-            Kind::UInt16 => self.take(Calls::get_uint16, references, values, f64::from),
-            Kind::Int32 => self.take(Calls::get_int32, references, values, f64::from),
-            Kind::UInt32 => self.take(Calls::get_uint32, references, values, f64::from),
-            Kind::Int64 | Kind::Enumeration => self.take(Calls::get_int64, references, values, |v| v as f64),
-            Kind::UInt64 => self.take(Calls::get_uint64, references, values, |v| v as f64),
-            Kind::Boolean => {
+            VariableType::Float32 => self.take(Calls::get_float32, references, values, f64::from),
+            VariableType::Int8 => self.take(Calls::get_int8, references, values, f64::from),
+            VariableType::UInt8 => self.take(Calls::get_uint8, references, values, f64::from),
+            VariableType::Int16 => self.take(Calls::get_int16, references, values, f64::from),
+            VariableType::UInt16 => self.take(Calls::get_uint16, references, values, f64::from),
+            VariableType::Int32 => self.take(Calls::get_int32, references, values, f64::from),
+            VariableType::UInt32 => self.take(Calls::get_uint32, references, values, f64::from),
+            VariableType::Int64 | VariableType::Enumeration => {
+                self.take(Calls::get_int64, references, values, |v| v as f64)
+            }
+            VariableType::UInt64 => self.take(Calls::get_uint64, references, values, |v| v as f64),
+            VariableType::Boolean => {
                 self.take(Calls::get_boolean, references, values, |v| f64::from(u8::from(v != 0)))
             }
-            Kind::String | Kind::Binary | Kind::Clock => Err(absent("get")),
+            VariableType::String | VariableType::Binary | VariableType::Clock => Err(absent("get")),
         }
     }
 
-    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
+    fn set_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        content: &[u8],
+    ) -> Result<(), SimulatorError> {
         // SAFETY: bytes and text live through the call.
         match kind {
-            Kind::Binary => unsafe {
+            VariableType::Binary => unsafe {
                 self.handle.set_binary(&reference, 1, &content.len(), &content.as_ptr(), 1)
             },
             _ => {
@@ -415,10 +429,15 @@ impl Instance for Fmi3Instance {
         }
     }
 
-    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn get_parcel(
+        &mut self,
+        kind: VariableType,
+        reference: u32,
+        into: &mut Vec<u8>,
+    ) -> Result<(), SimulatorError> {
         // SAFETY: the answers are ours; they are the unit's own bytes or text, good until its next call.
         unsafe {
-            if kind != Kind::Binary {
+            if kind != VariableType::Binary {
                 let mut text = std::ptr::null();
                 self.handle.get_string(&reference, 1, &mut text, 1)?;
                 copy_text(text, into);
@@ -441,7 +460,7 @@ impl Instance for Fmi3Instance {
     }
 }
 
-impl Stepping for Fmi3Instance {
+impl CoSimulationInstance for Fmi3Instance {
     fn set_slopes(
         &mut self,
         _references: &[u32],
@@ -461,7 +480,7 @@ impl Stepping for Fmi3Instance {
         from: f64,
         size: f64,
         inputs: &Inputs<'_>,
-    ) -> Result<Stepped, SimulatorError> {
+    ) -> Result<StepEnd, SimulatorError> {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi3DoStep")) };
         let (pointer, never_back) = (self.handle.pointer, self.never_back);
         let own = self.environment.feed;
@@ -490,7 +509,7 @@ impl Stepping for Fmi3Instance {
         self.handle.check("fmi3IntermediateUpdate", fed)?;
         if terminate != 0 {
             let at = if until.is_finite() { until.clamp(from, from + size) } else { from + size };
-            return Ok(Stepped::Ended(at, "fmi3DoStep"));
+            return Ok(StepEnd::Ended(at, "fmi3DoStep"));
         }
         // FMUs count their time themselves, so that it may be a rounding error away from ours at either end. Where a step
         // did not end early, it was taken, even if the FMU still shows where it began.
@@ -509,10 +528,10 @@ impl Stepping for Fmi3Instance {
             early != 0 && until.is_finite() && until >= from - rounding && until < from + size - rounding;
         let until = until.max(from);
         Ok(match (event != 0 && self.event_mode, short) {
-            (true, true) => Stepped::Event(until),
-            (true, false) => Stepped::Event(from + size),
-            (false, true) => Stepped::Until(until),
-            (false, false) => Stepped::Whole,
+            (true, true) => StepEnd::Event(until),
+            (true, false) => StepEnd::Event(from + size),
+            (false, true) => StepEnd::Until(until),
+            (false, false) => StepEnd::Whole,
         })
     }
 
@@ -531,14 +550,14 @@ impl Stepping for Fmi3Instance {
         unsafe { self.handle.get_clock(references.as_ptr(), references.len(), values.as_mut_ptr()) }
     }
 
-    fn interval(&mut self, reference: u32) -> Result<(f64, Told), SimulatorError> {
+    fn interval(&mut self, reference: u32) -> Result<(f64, IntervalQualifier), SimulatorError> {
         let (mut interval, mut told) = (0.0, 0);
         // SAFETY: one of each.
         unsafe { self.handle.get_interval(&reference, 1, &mut interval, &mut told)? };
         match told {
-            0 => Ok((interval, Told::NotYetKnown)),
-            1 => Ok((interval, Told::Unchanged)),
-            2 => Ok((interval, Told::Changed)),
+            0 => Ok((interval, IntervalQualifier::NotYetKnown)),
+            1 => Ok((interval, IntervalQualifier::Unchanged)),
+            2 => Ok((interval, IntervalQualifier::Changed)),
             other => {
                 let message = format!("the unit qualifies an interval by {other}");
                 Err(SimulatorError::new("fmi3GetIntervalDecimal", message))

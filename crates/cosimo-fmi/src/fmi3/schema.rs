@@ -5,19 +5,21 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use crate::declared_types::DeclaredTypes;
-use crate::description::{Clock, Description, Exchange, Fmi, INTERVALS, KINDS, Kind, Output, Variable};
+use crate::description::{
+    Clock, Description, Fmi, INTERVALS, KINDS, ModelExchangeInfo, Output, Variable, VariableType,
+};
 use crate::quantity::{Units, definitions};
 use crate::schema::{
     derivative_of_nothing, head, identity, interfaces, listed, model_variables, offer, read_nature, variable,
 };
-use crate::xml::{Reader, child, children_of};
+use crate::xml::{XmlReader, child, children_of};
 
 /// More elements in one variable are a mistake or an attack.
 const LARGEST_ARRAY: u64 = 1_000_000;
 /// All arrays together.
 const LARGEST_SUM: u64 = 10_000_000;
 
-pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
+pub(crate) fn read(reader: &mut XmlReader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let head = head(reader, root, (Fmi::Three, version), "instantiationToken");
     let (cosimulation, exchange) = interfaces(reader, root);
     let scheduled = child(root, "ScheduledExecution").is_some();
@@ -27,7 +29,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
     let variables = variables(reader, root, &Units::new(&units));
     let outputs = outputs(reader, root, &variables);
     let states = listed(reader, exchange.is_some(), |reader| states(reader, root, &variables));
-    let exchange = exchange.map(|interface| Exchange {
+    let exchange = exchange.map(|interface| ModelExchangeInfo {
         offer: offer(reader, interface, Fmi::Three),
         completed_steps: reader.flag(interface, "needsCompletedIntegratorStep"),
         states: states.clone(),
@@ -38,7 +40,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
 
 /// Elements of the model structure of one name, with the variables that they name.
 fn structure<'a, 'i>(
-    reader: &mut Reader<'_>,
+    reader: &mut XmlReader<'_>,
     root: Node<'a, 'i>,
     tag: &str,
     variables: &[Variable],
@@ -59,7 +61,7 @@ fn structure<'a, 'i>(
 }
 
 /// The continuous states in the order of their vector, which is that of the derivatives.
-fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
+fn states(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
     let of: BTreeMap<u32, u32> = children_of(root, "ModelVariables")
         .filter_map(|node| {
             let number = |key: &str| node.attribute(key)?.trim().parse::<u32>().ok();
@@ -77,12 +79,12 @@ fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -
     found
 }
 
-fn indicators(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> usize {
+fn indicators(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> usize {
     let found = structure(reader, root, "EventIndicator", variables);
     found.iter().map(|(_, index)| variables[*index].elements()).sum()
 }
 
-fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
+fn variables(reader: &mut XmlReader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
     let mut types = DeclaredTypes::new(
         children_of(root, "TypeDefinitions").filter_map(|node| Some((node.attribute("name")?, node))),
     );
@@ -93,7 +95,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
     for node in model_variables(reader, root) {
         let tag = node.tag_name().name();
         let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == tag) else {
-            reader.remark(node, format!("`<{tag}>` is not a type of FMI 3.0 and is left out"));
+            reader.warning(node, format!("`<{tag}>` is not a type of FMI 3.0 and is left out"));
             continue;
         };
         let Some((name, reference)) = identity(reader, node) else { continue };
@@ -120,7 +122,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             start: start(node, *kind),
             dimensions,
             intermediate_update: reader.flag(node, "intermediateUpdate"),
-            clock: if *kind == Kind::Clock { clock(reader, node, declared) } else { None },
+            clock: if *kind == VariableType::Clock { clock(reader, node, declared) } else { None },
             clocks: reader.indices(node, "clocks").unwrap_or_default(),
             ..variable
         });
@@ -130,7 +132,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
 }
 
 /// Seconds, given as counts of a resolution, which is exact, or as such.
-fn clock(reader: &mut Reader<'_>, node: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> Option<Clock> {
+fn clock(reader: &mut XmlReader<'_>, node: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> Option<Clock> {
     let number = |key: &str| {
         let text = node.attribute(key).or_else(|| declared?.attribute(key))?;
         text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
@@ -160,7 +162,7 @@ fn structural_sizes(root: Node<'_, '_>) -> BTreeMap<u32, u64> {
 }
 
 fn dimensions(
-    reader: &mut Reader<'_>,
+    reader: &mut XmlReader<'_>,
     node: Node<'_, '_>,
     name: &str,
     sizes: &BTreeMap<u32, u64>,
@@ -189,9 +191,9 @@ fn dimensions(
     Some(found)
 }
 
-fn start(node: Node<'_, '_>, kind: Kind) -> Vec<String> {
+fn start(node: Node<'_, '_>, kind: VariableType) -> Vec<String> {
     match kind {
-        Kind::String | Kind::Binary => node
+        VariableType::String | VariableType::Binary => node
             .children()
             .filter(|child| child.tag_name().name() == "Start")
             .filter_map(|child| child.attribute("value").map(str::to_owned))
@@ -202,14 +204,14 @@ fn start(node: Node<'_, '_>, kind: Kind) -> Vec<String> {
     }
 }
 
-fn outputs(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
+fn outputs(reader: &mut XmlReader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
     let index: BTreeMap<u32, usize> =
         variables.iter().enumerate().map(|(index, variable)| (variable.reference, index)).collect();
     let mut found = Vec::new();
     for node in children_of(root, "ModelStructure").filter(|node| node.tag_name().name() == "Output") {
         let Some(reference) = reader.parse::<u32>(node, "valueReference", "a whole number") else { continue };
         let Some(variable) = index.get(&reference).copied() else {
-            reader.remark(node, format!("the output with value reference {reference} does not exist"));
+            reader.warning(node, format!("the output with value reference {reference} does not exist"));
             continue;
         };
         let dependencies = reader

@@ -4,16 +4,16 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use cosimo_fmi::archive::Limits;
-use cosimo_fmi::{Cache, Problem, Unit};
+use cosimo_fmi::archive::ArchiveLimits;
+use cosimo_fmi::{Cache, FileProblem, Fmu};
 use zip::write::SimpleFileOptions;
 
 use crate::common::{MASS2, archive, folder};
 
 /// A cache of its own in the test's folder, and what it says to a file.
-fn refused(folder: &Path, file: &str, limits: Limits) -> String {
+fn refused(folder: &Path, file: &str, limits: ArchiveLimits) -> String {
     let cache = Cache { limits, ..Cache::at(&cosimo_fmi::UNIT, &folder.join("cache")) };
-    let problem: Problem = cache.unpack(&folder.join(file)).unwrap_err();
+    let problem: FileProblem = cache.unpack(&folder.join(file)).unwrap_err();
     // Nothing is left behind, not even a draft.
     let left: Vec<_> =
         fs::read_dir(&cache.folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
@@ -22,7 +22,7 @@ fn refused(folder: &Path, file: &str, limits: Limits) -> String {
 }
 
 fn refused_by_default(folder: &Path, file: &str) -> String {
-    refused(folder, file, Limits::default())
+    refused(folder, file, ArchiveLimits::default())
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn bombs() {
         "`resources/zeros` of ratio.fmu unpacks to more than 1000 times its size, at most 1000 is allowed beyond 10000000 \
          bytes (no unit needs that; do not trust this file)"
     );
-    let small = Limits { entries: 3, total: 1000, ..Limits::default() };
+    let small = ArchiveLimits { entries: 3, total: 1000, ..ArchiveLimits::default() };
     archive(&folder.join("total.fmu"), &[("a", &[1; 600]), ("b", &[2; 600])]);
     assert_eq!(
         refused(&folder, "total.fmu", small),
@@ -153,7 +153,7 @@ fn a_unit_is_unpacked_once_and_seen_whole() {
         let threads: Vec<_> = ["a.fmu", "same.fmu", "a.fmu", "same.fmu"]
             .map(|name| {
                 let (cache, file) = (&cache, folder.join(name));
-                scope.spawn(move || Unit::open(&file, cache).unwrap())
+                scope.spawn(move || Fmu::open(&file, cache).unwrap())
             })
             .into();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()

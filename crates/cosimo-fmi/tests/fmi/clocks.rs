@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cosimo::engine::{Run, plan};
-use cosimo::record::{Memory, Table};
+use cosimo::record::{MemoryRecorder, Table};
 
 use crate::common::{archive, folder, library, open};
 
@@ -80,7 +80,7 @@ fn acted(folder: &Path, text: &str, actions: &str) -> Run {
 }
 
 fn table(mut run: Run) -> Table {
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     while !run.finished() {
         run.step().unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cosimo::core::{RollbackCheck, Time};
 use cosimo::engine::{Run, plan};
-use cosimo::record::{Memory, Table};
+use cosimo::record::{MemoryRecorder, Table};
 
 use crate::common::{folder, unit};
 
@@ -30,13 +30,13 @@ fn system(spring: &str, mass: &str, method: &str) -> String {
     )
 }
 
-fn start(folder: &Path, text: &str, threads: usize) -> (Run, Memory) {
+fn start(folder: &Path, text: &str, threads: usize) -> (Run, MemoryRecorder) {
     let registry = cosimo::registry();
     let (system, problems) = cosimo::system::toml::read(text, folder, &registry);
     assert!(problems.is_empty(), "{problems:?}");
     let plan = plan(&system, &registry).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let mut run = Run::new(plan, threads).unwrap();
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     (run, memory)
 }
@@ -191,10 +191,10 @@ fn trap_t10_what_a_restored_state_lacks_is_measured() {
         "{error}"
     );
     let almost = begin("0.9999").unwrap();
-    let (_, rehearsal) = almost.rehearsals().nth(1).unwrap();
+    let (_, rehearsal) = almost.rollback_checks().nth(1).unwrap();
     let RollbackCheck::Doubtful(words) = rehearsal else { panic!("{rehearsal:?}") };
     // A ten-thousandth of the velocity over the step is two of the way's, beside one of its own.
     assert!(words.contains("came out differently by 3.0e-4 of what the outputs moved"), "{words}");
-    assert!(almost.remarks().iter().any(|remark| remark.code == "run/doubtful-rollback"));
-    assert!(begin("1.0").unwrap().rehearsals().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Exact));
+    assert!(almost.warnings().iter().any(|remark| remark.code == "run/doubtful-rollback"));
+    assert!(begin("1.0").unwrap().rollback_checks().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Exact));
 }

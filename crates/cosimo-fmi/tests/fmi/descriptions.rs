@@ -1,7 +1,7 @@
 //! modelDescription.xml: what is read, and what is said about broken ones. Whole messages.
 
 use cosimo_fmi::Description;
-use cosimo_fmi::description::{Causality, Fmi, Kind, Offer, Use, Variability};
+use cosimo_fmi::description::{Causality, Fmi, FmuUse, InterfaceInfo, Variability, VariableType};
 
 use crate::common::{MASS2, MASS3, changed};
 
@@ -9,8 +9,8 @@ fn problems(text: &str) -> Vec<String> {
     Description::parse(text).unwrap_err().iter().map(ToString::to_string).collect()
 }
 
-fn cs(description: &Description) -> &Offer {
-    description.offer(Use::CoSimulation).unwrap()
+fn cs(description: &Description) -> &InterfaceInfo {
+    description.offer(FmuUse::CoSimulation).unwrap()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn both_versions_give_the_same_view() {
     let mass = two.find("m").unwrap();
     assert_eq!(
         (mass.kind, mass.causality, mass.variability),
-        (Kind::Float64, Causality::Parameter, Variability::Fixed)
+        (VariableType::Float64, Causality::Parameter, Variability::Fixed)
     );
     assert_eq!((mass.start_number(0), mass.place.line, mass.place.column), (Some(1.0), 15, 5));
     assert_eq!(two.experiment.stop, Some(10.0));
@@ -164,7 +164,7 @@ fn oddities_are_remarks() {
         ],
     );
     let description = Description::parse(&text).unwrap();
-    let remarks: Vec<String> = description.remarks.iter().map(ToString::to_string).collect();
+    let remarks: Vec<String> = description.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
         remarks,
         [
@@ -211,9 +211,9 @@ fn texts_of_all_encodings_are_read() {
     ] {
         let file = folder.join(format!("{name}.fmu"));
         crate::common::archive(&file, &[("modelDescription.xml", bytes)]);
-        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).unwrap();
+        let unit = cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).unwrap();
         assert_eq!(unit.description.generation_tool, "Größe", "{name}");
-        assert_eq!(unit.description.remarks.len(), remarks, "{name}: {:?}", unit.description.remarks);
+        assert_eq!(unit.description.warnings.len(), remarks, "{name}: {:?}", unit.description.warnings);
     }
 }
 
@@ -273,11 +273,11 @@ fn terminals_are_listed() {
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", MASS3.as_bytes()), ("terminalsAndIcons/terminalsAndIcons.xml", terminals)];
     crate::common::archive(&folder.join("a.fmu"), entries);
-    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT))
+    let unit = cosimo_fmi::Fmu::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT))
         .unwrap();
     assert_eq!(unit.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
     assert_eq!(
-        unit.description.remarks[0].to_string(),
+        unit.description.warnings[0].to_string(),
         "terminalsAndIcons/terminalsAndIcons.xml:4:1: terminal `flange` speaks of `nothing`, which does not exist"
     );
 }

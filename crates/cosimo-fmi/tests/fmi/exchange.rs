@@ -4,9 +4,9 @@ use std::path::Path;
 
 use cosimo::core::{Segment, Setup, Simulator, Slot, Time, Value};
 use cosimo::engine::{Checkpoint, Run, plan};
-use cosimo::record::{Memory, Table};
+use cosimo::record::{MemoryRecorder, Table};
 use cosimo_models::{BouncingBall, HYBRID};
-use cosimo_test_fmus::{Design, Kind, SABOTEUR, Variant, Version, built_library, write};
+use cosimo_test_fmus::{Design, InterfaceType, SABOTEUR, Variant, Version, built_library, write};
 
 use crate::common::{advance, enter, folder, open, outputs, refusal};
 
@@ -25,7 +25,7 @@ fn start(folder: &Path, text: &str) -> Run {
 }
 
 fn table(run: &mut Run) -> Table {
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     while !run.finished() {
         run.step().unwrap();
@@ -294,7 +294,7 @@ fn rewinding_is_exact_through_events() {
 fn a_unit_for_both_uses_is_used_as_asked() {
     let folder = folder("exchange-both");
     for version in Version::ALL {
-        let unit = export(&folder, &Design::new("native:oscillator/mass", version).kind(Kind::Both));
+        let unit = export(&folder, &Design::new("native:oscillator/mass", version).kind(InterfaceType::Both));
         let end = |usage: &str| {
             let usage = [("cosimo.use", Value::Text(usage.into()))];
             let mut simulator =

@@ -1,17 +1,17 @@
 //! The quarter car out of exported FMUs beside the native one: the same bits, whatever the version.
 
 use cosimo::engine::{Run, plan};
-use cosimo::record::{Memory, Table};
+use cosimo::record::{MemoryRecorder, Table};
 use cosimo::system::System;
 use cosimo_papers::ecco_nepce;
-use cosimo_papers::fmu::Exported;
+use cosimo_papers::fmu::ExportedFmus;
 
 use crate::common::folder;
 
 fn table(system: &System) -> Table {
     let plan = plan(system, &cosimo::registry()).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let mut run = Run::new(plan, 1).unwrap();
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     while !run.finished() {
         run.step().unwrap();
@@ -23,7 +23,7 @@ fn table(system: &System) -> Table {
 fn exported_fmus_give_the_bits_of_the_native_models() {
     folder("exported"); // the tests' own cache of units
     for version in [1, 2, 3] {
-        let fmus = Exported::new(version).unwrap();
+        let fmus = ExportedFmus::new(version).unwrap();
         // Constant steps in both reticulations, with and without corrections that read derivatives.
         for row in ["003/III/constant", "003/VII/constant", "000/4/NEPCE mod. a=0.95", "000/9/NEPCE a=0.4"] {
             if version == 1 && row.contains("mod.") {

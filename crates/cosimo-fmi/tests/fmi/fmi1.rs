@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cosimo::core::{Inputs, Segment, Time, Value, ValueType};
 use cosimo_fmi::Description;
-use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
+use cosimo_fmi::description::{Causality, Fmi, Initial, Variability, VariableType};
 
 use crate::common::{advance, archive, changed, enter, folder, library, open, outputs, refusal};
 
@@ -43,18 +43,21 @@ fn a_description_is_read_in_the_words_of_later_versions() {
     let can = offer.capabilities;
     assert!(can.variable_step && !can.get_set_state && !can.directional_derivatives);
     assert_eq!(can.input_derivative_order, 3);
-    assert!(about.exchange.is_none() && about.remarks.is_empty(), "{:?}", about.remarks);
+    assert!(about.exchange.is_none() && about.warnings.is_empty(), "{:?}", about.warnings);
     let facts = |name: &str| {
         let variable = about.find(name).unwrap();
         (variable.kind, variable.causality, variable.variability, variable.initial)
     };
     use Initial::{Approx, Calculated, Exact};
-    assert_eq!(facts("u"), (Kind::Float64, Causality::Input, Variability::Continuous, None));
-    assert_eq!(facts("k"), (Kind::Float64, Causality::Parameter, Variability::Fixed, Some(Exact)));
-    assert_eq!(facts("x0"), (Kind::Float64, Causality::Local, Variability::Continuous, Some(Approx)));
-    assert_eq!(facts("x"), (Kind::Float64, Causality::Output, Variability::Continuous, Some(Calculated)));
+    assert_eq!(facts("u"), (VariableType::Float64, Causality::Input, Variability::Continuous, None));
+    assert_eq!(facts("k"), (VariableType::Float64, Causality::Parameter, Variability::Fixed, Some(Exact)));
+    assert_eq!(facts("x0"), (VariableType::Float64, Causality::Local, Variability::Continuous, Some(Approx)));
+    assert_eq!(
+        facts("x"),
+        (VariableType::Float64, Causality::Output, Variability::Continuous, Some(Calculated))
+    );
     assert_eq!(facts("pi").2, Variability::Constant);
-    assert_eq!(facts("s_out").0, Kind::String);
+    assert_eq!(facts("s_out").0, VariableType::String);
     let mode = about.find("mode").unwrap();
     assert_eq!(mode.items, [("slow".to_owned(), 1), ("fast".to_owned(), 2)]);
     // A declared type gives its unit and its range.
@@ -93,7 +96,7 @@ fn two_inputs_of_one_value_are_one_port_and_what_is_odd_is_said() {
         ],
     );
     let about = Description::parse(&text).unwrap();
-    let remarks: Vec<String> = about.remarks.iter().map(|remark| remark.message.clone()).collect();
+    let remarks: Vec<String> = about.warnings.iter().map(|remark| remark.message.clone()).collect();
     assert_eq!(
         remarks,
         [

@@ -5,7 +5,7 @@ use std::path::Path;
 use cosimo::core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
 use cosimo::core::registry::OpenRequest;
 use cosimo::core::{Inputs, Segment, Setup, Simulator, SimulatorError, Slot, StepResult, Time, Value};
-use cosimo_export::{Design, Kind, Variant, Version, built_library, write};
+use cosimo_export::{Design, InterfaceType, Variant, Version, built_library, write};
 
 use crate::common::{folder, open, outputs, window};
 
@@ -208,7 +208,7 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
     let source = "native:spring-mass/left";
     let request = OpenRequest { name: "it", source, folder: Path::new(""), parameters: &[], joined: false };
     for version in Version::ALL {
-        for kind in [Kind::CoSimulation, Kind::Both] {
+        for kind in [InterfaceType::CoSimulation, InterfaceType::Both] {
             let design = Design::new(source, version).kind(kind);
             let file = design.file_name();
             write(&design, &built_library().unwrap(), &folder.join(&file)).unwrap();

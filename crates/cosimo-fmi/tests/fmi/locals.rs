@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use cosimo::engine::{Plan, Run, plan};
-use cosimo::export::{Design, Kind, Version, built_library, write};
-use cosimo::record::{Memory, Table};
+use cosimo::export::{Design, InterfaceType, Version, built_library, write};
+use cosimo::record::{MemoryRecorder, Table};
 
 use crate::common::{folder, unit};
 
@@ -17,7 +17,7 @@ fn planned(folder: &Path, text: &str) -> Result<Plan, Vec<String>> {
 
 fn rows(plan: Plan, threads: usize) -> Table {
     let mut run = Run::new(plan, threads).unwrap();
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     while !run.finished() {
         run.step().unwrap();
@@ -65,7 +65,7 @@ fn locals_and_parameters_of_units_for_co_simulation_are_recorded() {
         // Integers but for the count cannot be read of these units.
         let all = masses("\"*\", \"!a.*\", \"!b.x0\"", "");
         let run = Run::new(planned(&folder, &all).unwrap(), 1).unwrap();
-        let words: Vec<&str> = run.remarks().iter().map(|remark| remark.message.as_str()).collect();
+        let words: Vec<&str> = run.warnings().iter().map(|remark| remark.message.as_str()).collect();
         let words: Vec<&str> = words.into_iter().filter(|words| words.contains("recorded")).collect();
         let expected =
             "component `b`: the FMU does not let these variables be read, so they are recorded as NaN: ";
@@ -86,7 +86,8 @@ fn equations_show_their_derivatives_alone_and_joined() {
         let folder = folder(&format!("locals-exchange{}", version.text()));
         let library = built_library().unwrap();
         for name in ["left", "right-force"] {
-            let design = Design::new(&format!("native:dual-mass/{name}"), version).kind(Kind::ModelExchange);
+            let design =
+                Design::new(&format!("native:dual-mass/{name}"), version).kind(InterfaceType::ModelExchange);
             write(&design, &library, &folder.join(format!("{name}.fmu"))).unwrap();
         }
         let text = |strong: &str| {

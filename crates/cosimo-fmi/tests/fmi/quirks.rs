@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::engine::{Plan, Run, plan};
-use cosimo::record::{Memory, Table};
-use cosimo_test_fmus::{Design, Kind, Quirk, SABOTEUR, Variant, Version, built_library, write};
+use cosimo::record::{MemoryRecorder, Table};
+use cosimo_test_fmus::{Design, InterfaceType, Quirk, SABOTEUR, Variant, Version, built_library, write};
 
 use crate::common::folder;
 
@@ -112,7 +112,7 @@ fn a_thread_may_log_after_its_instance_was_freed() {
 /// All rows of a run, the one of its start included.
 fn rows(plan: Plan) -> Table {
     let mut run = Run::new(plan, 1).unwrap();
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     while !run.finished() {
         run.step().unwrap();
@@ -120,20 +120,20 @@ fn rows(plan: Plan) -> Table {
     memory.table()
 }
 
-fn kinds() -> impl Iterator<Item = (Version, Kind)> {
-    let kinds = [Kind::CoSimulation, Kind::ModelExchange];
+fn kinds() -> impl Iterator<Item = (Version, InterfaceType)> {
+    let kinds = [InterfaceType::CoSimulation, InterfaceType::ModelExchange];
     Version::ALL.into_iter().flat_map(move |version| kinds.map(|kind| (version, kind)))
 }
 
 #[test]
 fn parameters_survive_an_fmu_that_resets_them_in_its_set_up() {
     let parameters = "m1 = 7.0, x10 = 0.25";
-    for kind in [Kind::CoSimulation, Kind::ModelExchange] {
+    for kind in [InterfaceType::CoSimulation, InterfaceType::ModelExchange] {
         let design = Design::new("native:dual-mass/left", Version::Two).kind(kind);
         let plain = rows(alone(&fmu("plain", &design), parameters, FIXED));
         let resets = fmu("resets", &design.quirk(Quirk::Resets));
         let run = Run::new(alone(&resets, parameters, FIXED), 1).unwrap();
-        assert!(run.remarks().iter().all(|remark| remark.code != "run/parameter"), "{:?}", run.remarks());
+        assert!(run.warnings().iter().all(|remark| remark.code != "run/parameter"), "{:?}", run.warnings());
         drop(run);
         assert_eq!(rows(alone(&resets, parameters, FIXED)).values, plain.values, "{kind:?}");
         assert_ne!(rows(alone(&resets, "", FIXED)).values, plain.values, "{kind:?}");
@@ -147,7 +147,7 @@ fn a_parameter_that_did_not_arrive_is_named() {
         let folder = fmu("deaf", &design.quirk(Quirk::Deaf));
         let run = Run::new(alone(&folder, "m1 = 7.0, x10 = 0.25", FIXED), 1).unwrap();
         let words: Vec<&str> = run
-            .remarks()
+            .warnings()
             .iter()
             .filter(|remark| remark.code == "run/parameter")
             .map(|remark| remark.message.as_str())
@@ -156,7 +156,7 @@ fn a_parameter_that_did_not_arrive_is_named() {
         assert_eq!(words, [expected], "{version:?} {kind:?}");
         // What it has anyway may be set, too.
         let run = Run::new(alone(&folder, "m1 = 100.0", FIXED), 1).unwrap();
-        assert!(run.remarks().iter().all(|remark| remark.code != "run/parameter"));
+        assert!(run.warnings().iter().all(|remark| remark.code != "run/parameter"));
     }
 }
 
@@ -202,7 +202,7 @@ type By = (String, f64, &'static str);
 /// The instants of all rows, the last value of `unit.y`, and who ended the run when.
 fn ended(plan: Plan) -> (Vec<f64>, f64, Option<By>) {
     let mut run = Run::new(plan, 1).unwrap();
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     while !run.finished() {
         run.step().unwrap();

@@ -56,7 +56,7 @@ fn trap_t10_a_unit_that_lies_about_rollback_is_found_out_before_the_run() {
         );
         // Where nothing rewinds, nobody has to know.
         let mut run = Run::new(planned(&folder, lie, FIXED).unwrap(), 1).unwrap();
-        assert!(run.rehearsals().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Untried));
+        assert!(run.rollback_checks().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Untried));
         finish(&mut run).unwrap();
         // The promise can be left unused, and the plan then knows.
         let unused = format!("{lie}, \"cosimo.rollback\" = \"none\"");
@@ -75,7 +75,7 @@ fn a_kept_promise_leaves_no_trace() {
         let folder = saboteur("kept", version);
         for threads in [1, 2] {
             let mut tried = Run::new(planned(&folder, "", ADAPTIVE).unwrap(), threads).unwrap();
-            assert!(tried.rehearsals().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Exact));
+            assert!(tried.rollback_checks().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Exact));
             let trusted = planned(&folder, "\"cosimo.rollback\" = \"trusted\"", ADAPTIVE).unwrap();
             let mut trusted = Run::new(trusted, threads).unwrap();
             finish(&mut tried).unwrap();

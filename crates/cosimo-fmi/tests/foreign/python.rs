@@ -5,7 +5,7 @@ use std::path::Path;
 use cosimo::core::Time;
 use cosimo::core::registry::Value;
 use cosimo::engine::{Run, plan};
-use cosimo::record::{Memory, Table};
+use cosimo::record::{MemoryRecorder, Table};
 use cosimo_export::{Design, Version, built_library, write};
 
 use crate::common::{enter, folder, library, open, outputs, refusal, unit};
@@ -47,7 +47,7 @@ fn table(folder: &Path, text: &str, threads: usize) -> (Table, u64) {
     assert!(problems.is_empty(), "{problems:?}");
     let plan = plan(&system, &registry).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let mut run = Run::new(plan, threads).unwrap();
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     run.run_until(Time::new(5.0).unwrap()).unwrap();
     (memory.table(), run.counters().rejected)

@@ -216,7 +216,7 @@ fn step_doubling_goes_once_whole_and_twice_half() {
 #[test]
 fn laws_have_the_exponents_of_their_gains_by_the_order() {
     let law = |name: &str, options: &[(&'static str, f64)]| -> Box<dyn StepController> {
-        built(&cosimo::registry().laws, name, &numbers(options))
+        built(&cosimo::registry().controllers, name, &numbers(options))
     };
     let (e, before, earlier) = (0.3f64, 0.7f64, 0.2f64);
     for order in [1, 2, 3] {

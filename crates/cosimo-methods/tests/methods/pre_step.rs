@@ -16,7 +16,7 @@ use cosimo::core::{
     StateSpaceAccess, StepResult, Time, Window,
 };
 use cosimo::engine::{Run, plan};
-use cosimo::export::{Design, Kind, Version, built_library, write};
+use cosimo::export::{Design, InterfaceType, Version, built_library, write};
 use nalgebra::{DMatrix, DVector};
 
 const STIFF: f64 = 2.25e-5;
@@ -327,7 +327,7 @@ fn old_derivatives_cost_what_they_should() {
 }
 
 /// Writes an FMU of a native model and returns its name.
-fn unit(model: &str, version: Version, kind: Kind) -> String {
+fn unit(model: &str, version: Version, kind: InterfaceType) -> String {
     let design = Design::new(&format!("native:{model}"), version).kind(kind);
     let name = format!("pre-step-{}", design.file_name());
     let draft = folder().join(format!("draft-{name}"));
@@ -350,10 +350,10 @@ fn units_come_to_what_native_models_come_to() {
         run_to_the_end(&mut native);
         for version in Version::ALL {
             for (kind, jacobian, more) in [
-                (Kind::Both, "directional", stepped),
-                (Kind::Both, "auto", stepped),
-                (Kind::ModelExchange, "directional", solved),
-                (Kind::ModelExchange, "difference", solved),
+                (InterfaceType::Both, "directional", stepped),
+                (InterfaceType::Both, "auto", stepped),
+                (InterfaceType::ModelExchange, "directional", solved),
+                (InterfaceType::ModelExchange, "difference", solved),
             ] {
                 let sources =
                     ["pendulum/bob-linear", "pendulum/oscillator"].map(|model| unit(model, version, kind));
@@ -381,7 +381,8 @@ fn units_come_to_what_native_models_come_to() {
 /// A unit that hides its states is named, and everything goes as if there were no correction.
 #[test]
 fn without_models_inputs_are_as_fitted() {
-    let sources = [unit("pendulum/bob-linear", Version::Two, Kind::CoSimulation), LINEAR[1].to_owned()];
+    let sources =
+        [unit("pendulum/bob-linear", Version::Two, InterfaceType::CoSimulation), LINEAR[1].to_owned()];
     let text = |correction: &str| {
         let method = format!("correction = {correction}\nstep = {{ size = 0.01 }}");
         pendulum([&sources[0], &sources[1]], ["", ""], &method)

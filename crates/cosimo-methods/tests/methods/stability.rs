@@ -6,7 +6,8 @@ use crate::common::{DUAL_MASS, DualMass, Made, start, system};
 use cosimo::analysis::linalg::Eigen;
 use cosimo::analysis::linearise::{exponential, linearise};
 use cosimo::analysis::stability::{
-    How, Limit, Search, StabilityError, growth_of_the_system, limit, neutral, openings, radius,
+    Limit, NeutralStepSearch, ProbeMethod, StabilityError, limit, monolithic_growth, neutral,
+    radii_without_each_loop, radius,
 };
 use cosimo::engine::Run;
 use cosimo::export::{Variant, Version};
@@ -308,7 +309,7 @@ fn units_that_hide_their_states_are_measured_by_impulses() {
             for size in sizes {
                 let wanted = radius(&mut native, size).unwrap();
                 let found = radius(&mut unit, size).unwrap();
-                assert_eq!((wanted.how, found.how), (How::States, How::Impulses));
+                assert_eq!((wanted.how, found.how), (ProbeMethod::States, ProbeMethod::Impulses));
                 let error = (found.radius - wanted.radius).abs();
                 assert!(error < 1e-5, "{input}, {made:?}, {size} s: {} {}", found.radius, wanted.radius);
             }
@@ -331,7 +332,7 @@ fn what_cannot_be_measured_is_refused_with_the_reason() {
     assert!(matches!(radius(&mut start(alone, 1), 0.1), Err(StabilityError::NothingExchanged)));
 }
 
-const AROUND: Search = Search { from: 1e-3, to: 10.0, factor: 1.1, precision: 1e-6 };
+const AROUND: NeutralStepSearch = NeutralStepSearch { from: 1e-3, to: 10.0, factor: 1.1, precision: 1e-6 };
 
 #[test]
 fn growth_of_the_system_itself_is_no_fault_of_the_coupling() {
@@ -349,7 +350,7 @@ fn growth_of_the_system_itself_is_no_fault_of_the_coupling() {
     let found = limit(&mut run, &AROUND).unwrap();
     let Limit::System(rate) = found else { panic!("{found:?}") };
     let linear = linearise(&system(&text(0.5), &registry), &registry, &mut run, 0.01).unwrap();
-    let exact = growth_of_the_system(&linear).unwrap();
+    let exact = monolithic_growth(&linear).unwrap();
     assert!((rate - exact).abs() < 0.02 * exact, "{rate} {exact}");
     let mut run = start(&text(-0.5), 1);
     assert!(!matches!(limit(&mut run, &AROUND).unwrap(), Limit::System(_)));
@@ -378,7 +379,7 @@ fn the_connection_that_limits_the_step_is_found() {
     let mut run = start(&text, 1);
     (0..4).for_each(|_| run.step().unwrap());
     let found = neutral(&mut run, 0.01, 2.0).unwrap();
-    let mut opened = openings(&mut run, 1.1 * found).unwrap();
+    let mut opened = radii_without_each_loop(&mut run, 1.1 * found).unwrap();
     opened.sort_by(|(_, a), (_, b)| a.total_cmp(b));
     let (first, left) = &opened[0];
     assert!(first.inputs.iter().all(|input| *input >= 3) && *left < 1.0, "{opened:?}");
@@ -409,7 +410,7 @@ fn linearising_finds_the_matrices_of_the_models() {
     near(found.d[(0, 2)], -60.0);
     near(found.c[(0, 0)], 60.0);
     let mut rates: Vec<f64> =
-        Eigen::of(&found.undivided().unwrap()).unwrap().values.iter().map(|value| value.re).collect();
+        Eigen::of(&found.monolithic().unwrap()).unwrap().values.iter().map(|value| value.re).collect();
     rates.sort_by(f64::total_cmp);
     for (found, wanted) in rates.into_iter().zip([-1.1, -1.1, -0.5, -0.5]) {
         near(found, wanted);

@@ -1,5 +1,5 @@
 use cosimo_models::BouncingBall;
-use cosimo_native::{Hybrid, Point};
+use cosimo_native::{Hybrid, ModelPoint};
 
 /// Places in the memory.
 const COUNT: usize = 0;
@@ -16,17 +16,17 @@ fn the_equations_touch_the_ground_when_the_closed_form_says() {
     for instant in BALL.bounces() {
         let h = instant - t;
         let mut dx = [0.0; 2];
-        BALL.derivatives(&Point { t, x: &x, m: &m, u: &[] }, &mut dx);
+        BALL.derivatives(&ModelPoint { t, x: &x, m: &m, u: &[] }, &mut dx);
         x = vec![x[0] + h * dx[0] + h * h / 2.0 * dx[1], x[1] + h * dx[1]];
         t = instant;
         assert!(x[0].abs() < 1e-13 && x[1] < 0.0, "{t}: {x:?}");
         let mut z = [0.0];
         x[0] = -1e-13;
-        BALL.indicators(&Point { t, x: &x, m: &m, u: &[] }, &mut z);
+        BALL.indicators(&ModelPoint { t, x: &x, m: &m, u: &[] }, &mut z);
         assert!(z[0] < 0.0);
         let event = BALL.event(t, &[], &mut x, &mut m);
         assert!(event.states_changed && event.next.is_none());
-        BALL.indicators(&Point { t, x: &x, m: &m, u: &[] }, &mut z);
+        BALL.indicators(&ModelPoint { t, x: &x, m: &m, u: &[] }, &mut z);
         assert!(z[0] > 0.0, "an event begins anew above zero");
         let (height, velocity, count) = BALL.at(t + 1e-15);
         assert!(height.abs() < 1e-13 && (velocity - x[1]).abs() < 1e-12, "{velocity} {}", x[1]);

@@ -4,7 +4,7 @@
 use cosimo_core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
 use cosimo_core::{Inputs, Segment, Setup, Simulator, Slot, StepResult, Time, Value, Window};
 use cosimo_models::HYBRID;
-use cosimo_native::Integrated;
+use cosimo_native::NativeHybrid;
 
 use crate::common::{equations, open, outputs, reference, time};
 
@@ -314,7 +314,7 @@ fn the_robot_lifts_and_swings_its_arm() {
 fn every_model_without_a_solver_can_be_integrated_here() {
     for entry in HYBRID {
         let model = equations(entry.name, &[]).unwrap();
-        let mut simulator = Integrated::solved(model, "bdf", None, 1e-8, 1e-10);
+        let mut simulator = NativeHybrid::solved(model, "bdf", None, 1e-8, 1e-10);
         simulator
             .initialize(&Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true })
             .unwrap();

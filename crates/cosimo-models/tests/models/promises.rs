@@ -3,7 +3,7 @@
 use cosimo_core::registry::{OpenProblem, OptionKind};
 use cosimo_core::{Outputs, Segment, Simulator, Slot, Value};
 use cosimo_models::{HYBRID, NATIVE, REFERENCES};
-use cosimo_native::{Direction, Hybrid, Known, Point, Unknown};
+use cosimo_native::{Hybrid, ModelPoint, Quantity, Tangent, Unknown};
 
 use crate::common::{self, advance, advance_from, equations, integrals, open, outputs, settle, try_open};
 
@@ -213,7 +213,7 @@ fn declared_jacobians_are_the_differences_that_settling_shows() {
 }
 
 /// Derivatives and outputs at a point, one after the other.
-fn answers(model: &dyn Hybrid, at: &Point<'_>) -> Vec<f64> {
+fn answers(model: &dyn Hybrid, at: &ModelPoint<'_>) -> Vec<f64> {
     let (states, shown) = (at.x.len(), model.interface().outputs.len());
     let mut all = vec![f64::NAN; states + shown];
     let (dx, y) = all.split_at_mut(states);
@@ -223,7 +223,7 @@ fn answers(model: &dyn Hybrid, at: &Point<'_>) -> Vec<f64> {
 }
 
 /// Tangents along every state and input against differences, and no change where no dependency is declared.
-fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
+fn check_tangents(title: &str, model: &dyn Hybrid, at: &ModelPoint<'_>) {
     let (states, inputs) = (at.x.len(), at.u.len());
     let mut nominals = vec![1.0; states + inputs];
     model.nominals(&mut nominals[..states]);
@@ -232,7 +232,7 @@ fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
         let moved = |by: f64| {
             let (mut x, mut u) = (at.x.to_vec(), at.u.to_vec());
             *(if known < states { &mut x[known] } else { &mut u[known - states] }) += by;
-            answers(model, &Point { x: &x, u: &u, ..*at })
+            answers(model, &ModelPoint { x: &x, u: &u, ..*at })
         };
         let (above, below) = (moved(step), moved(-step));
         let mut direction = vec![0.0; states + inputs];
@@ -240,7 +240,7 @@ fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
         let (x, u) = direction.split_at(states);
         let mut found = vec![f64::NAN; above.len()];
         let (dx, y) = found.split_at_mut(states);
-        model.tangent(at, &Direction { x, u }, dx, y);
+        model.tangent(at, &Tangent { x, u }, dx, y);
         for value in 0..found.len() {
             let difference = (above[value] - below[value]) / (2.0 * step);
             let found = found[value];
@@ -250,7 +250,7 @@ fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
             );
             let unknown =
                 if value < states { Unknown::Derivative(value) } else { Unknown::Output(value - states) };
-            let on = if known < states { Known::State(known) } else { Known::Input(known - states) };
+            let on = if known < states { Quantity::State(known) } else { Quantity::Input(known - states) };
             let input_to_output = value >= states && known >= states;
             let declared = match input_to_output {
                 true => model.interface().feedthrough.contains(&(value - states, known - states)),
@@ -276,7 +276,7 @@ fn tangents_are_the_differences_of_the_equations() {
             let shifted = |(i, x): (usize, &f64)| x + shift(i) * nominals[i];
             let x: Vec<f64> = initial.iter().enumerate().map(shifted).collect();
             let u: Vec<f64> = (0..model.interface().inputs.len()).map(|i| shift(i + 7)).collect();
-            check_tangents(&title, &*model, &Point { t: 0.3, x: &x, m: &memory, u: &u });
+            check_tangents(&title, &*model, &ModelPoint { t: 0.3, x: &x, m: &memory, u: &u });
             checked += 1;
         }
     }
@@ -300,7 +300,7 @@ fn hybrid_models_have_tangents_names_and_references() {
         // The reference begins where the model does.
         model.event(0.0, &u, &mut x, &mut m);
         let mut y = vec![f64::NAN; interface.outputs.len()];
-        model.outputs(&Point { t: 0.0, x: &x, m: &m, u: &u }, &mut y);
+        model.outputs(&ModelPoint { t: 0.0, x: &x, m: &m, u: &u }, &mut y);
         let rows = (entry.reference)();
         assert_eq!((rows[0][0], &rows[0][1..]), (0.0, y.as_slice()), "{}", entry.name);
         let step = rows[1][0];
@@ -311,7 +311,7 @@ fn hybrid_models_have_tangents_names_and_references() {
             let shift = 0.2 + 0.3 * f64::from(round);
             x.iter_mut().zip(&nominals).for_each(|(x, nominal)| *x += shift * nominal);
             u.iter_mut().for_each(|u| *u += shift);
-            check_tangents(entry.name, &*model, &Point { t: shift, x: &x, m: &m, u: &u });
+            check_tangents(entry.name, &*model, &ModelPoint { t: shift, x: &x, m: &m, u: &u });
         }
     }
 }

@@ -1,4 +1,4 @@
-use cosimo_native::Point;
+use cosimo_native::ModelPoint;
 
 use crate::common::equations;
 
@@ -10,7 +10,7 @@ fn all_three_begin_in_equilibrium() {
         let (x, m) = model.initial();
         let u: Vec<f64> = model.interface().inputs.iter().filter_map(|port| port.start).collect();
         let mut dx = vec![f64::NAN; x.len()];
-        model.derivatives(&Point { t: 0.9, x: &x, m: &m, u: &u }, &mut dx);
+        model.derivatives(&ModelPoint { t: 0.9, x: &x, m: &m, u: &u }, &mut dx);
         let mut nominals = vec![1.0; x.len()];
         model.nominals(&mut nominals);
         for (dx, nominal) in dx.iter().zip(nominals) {

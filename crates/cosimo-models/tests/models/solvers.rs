@@ -1,7 +1,7 @@
 //! The solvers of native models, without a model of the registry.
 
 use cosimo_core::{Interface, Port, Segment, Simulator};
-use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};
+use cosimo_native::{ABILITIES, Linear, Model, Ode, Solver, Tangent};
 use nalgebra::{DMatrix, DVector};
 
 use crate::common::{advance, outputs};
@@ -97,7 +97,7 @@ impl Model for Curved {
         y[0] = x[0];
     }
 
-    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+    fn tangent(&self, x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         dx[0] = -2.0 * x[0] * along.x[0] + along.u[0];
         y[0] = along.x[0];
     }

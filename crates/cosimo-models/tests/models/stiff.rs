@@ -1,7 +1,7 @@
 //! References of stiff models, which an explicit method finds as well, in a hundred thousand steps.
 
 use cosimo_models::{HYBRID, sweep};
-use cosimo_native::Point;
+use cosimo_native::ModelPoint;
 
 use crate::common::equations;
 
@@ -11,7 +11,7 @@ fn twice<const N: usize>(name: &str, grid: f64) -> impl Iterator<Item = (Vec<f64
     let (initial, memory) = model.initial();
     let f = |x: &[f64; N]| {
         let mut dx = [0.0; N];
-        model.derivatives(&Point { t: 0.0, x, m: &memory, u: &[] }, &mut dx);
+        model.derivatives(&ModelPoint { t: 0.0, x, m: &memory, u: &[] }, &mut dx);
         dx
     };
     let rows = (HYBRID.iter().find(|entry| entry.name == name).unwrap().reference)();

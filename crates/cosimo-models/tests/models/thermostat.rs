@@ -1,5 +1,5 @@
 use cosimo_models::Thermostat;
-use cosimo_native::{Hybrid, Point};
+use cosimo_native::{Hybrid, ModelPoint};
 
 const AMBIENT: f64 = 283.15;
 
@@ -22,7 +22,8 @@ fn the_closed_form_obeys_the_equations_and_stays_in_the_band() {
         if (on_low, on_high) == (on, on) {
             let mut dx = [0.0];
             let m = [f64::from(u8::from(on))];
-            Thermostat::DEFAULT.derivatives(&Point { t, x: &[temperature], m: &m, u: &[AMBIENT] }, &mut dx);
+            Thermostat::DEFAULT
+                .derivatives(&ModelPoint { t, x: &[temperature], m: &m, u: &[AMBIENT] }, &mut dx);
             assert!(((high - low) / (2.0 * step) - dx[0]).abs() < 1e-8, "{t}");
         }
     }

@@ -20,7 +20,7 @@ pub trait Equations: Send + Sized {
     }
 
     /// Ends initialisation and writes the states into `x`.
-    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<Beginning, SimulatorError>;
+    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError>;
 
     /// Goes to a point. Inputs that change at events only stay as they are.
     fn stand(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError>;
@@ -52,14 +52,14 @@ pub trait Equations: Send + Sized {
     fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError>;
 
     /// An event at an instant, with inputs, until nothing changes any more. `x` are the states before and after it.
-    fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<Settled, SimulatorError>;
+    fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<EventResult, SimulatorError>;
 
     /// Whether an event is needed where inputs jump or, if `due`, where one is due; otherwise the integrator starts anew.
     fn needs_event(&self, due: bool) -> bool;
 
     /// Hears of a step of the integrator, and asks for what it wants then.
-    fn completed_step(&mut self) -> Result<Completed, SimulatorError> {
-        Ok(Completed::default())
+    fn completed_step(&mut self) -> Result<CompletedStep, SimulatorError> {
+        Ok(CompletedStep::default())
     }
 
     /// Refuses ends of lines where flows depend directly on efforts.
@@ -104,8 +104,8 @@ pub trait Equations: Send + Sized {
 
 /// How equations leave initialisation.
 #[derive(Debug)]
-pub struct Beginning {
-    pub settled: Settled,
+pub struct InitialState {
+    pub settled: EventResult,
     /// The first event is yet to be handled, with the first inputs.
     pub due: bool,
     /// Tolerances for the integrator.
@@ -114,7 +114,7 @@ pub struct Beginning {
 
 /// What an event came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settled {
+pub struct EventResult {
     /// Infinite where none is announced.
     pub next_event: f64,
     /// The function that asks to end the simulation.
@@ -123,7 +123,7 @@ pub struct Settled {
 
 /// What equations ask for after a step of the integrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Completed {
+pub struct CompletedStep {
     pub event: bool,
     /// The function that asks to end the simulation.
     pub ended: Option<&'static str>,
@@ -131,7 +131,7 @@ pub struct Completed {
 
 /// How equations are integrated.
 #[derive(Debug)]
-pub struct Method {
+pub struct IntegrationMethod {
     pub states: usize,
     /// Names of the states, as far as each is one number.
     pub names: Vec<String>,

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use cosimo_core::ends::exert;
+use cosimo_core::ends::apply_line_efforts;
 use cosimo_core::{Inputs, LineEnd, Segment, SimulatorError, Slot, Time, Window};
-use cosimo_ode::{Failure, Fault, Integrator, IntegratorEntry, Outcome, Roots, Settings, System};
+use cosimo_ode::{
+    EvaluationFault, IntegrationFailure, Integrator, IntegratorEntry, OdeSystem, Roots, Settings, StepOutcome,
+};
 
-use super::saved::Course;
-use super::{Beginning, Equations, HybridSimulator, Method, Work};
+use super::saved::SolverState;
+use super::{Equations, HybridSimulator, HybridWorkspace, InitialState, IntegrationMethod};
 
 /// Events so close to each other that time hardly goes on.
 pub const CROWD: usize = 100;
@@ -26,19 +28,19 @@ fn look(held: &[Segment], s: f64, u: &mut [f64]) {
 }
 
 /// Equations as a system of differential equations, with inputs as they are assumed to move.
-struct Driven<'a, E> {
+struct DrivenEquations<'a, E> {
     equations: &'a mut E,
     held: &'a [Segment],
     anchor: f64,
     ends: &'a [LineEnd<'a>],
     u: &'a mut [f64],
     flows: &'a mut [f64],
-    method: &'a Method,
+    method: &'a IntegrationMethod,
     /// What made the integrator give up, in the words of the equations.
     fault: Option<SimulatorError>,
 }
 
-impl<E: Equations> Driven<'_, E> {
+impl<E: Equations> DrivenEquations<'_, E> {
     /// First the flows, then the efforts that answer them.
     fn stand(&mut self, t: f64, x: &[f64]) -> Result<(), SimulatorError> {
         look(self.held, t - self.anchor, self.u);
@@ -47,35 +49,35 @@ impl<E: Equations> Driven<'_, E> {
             return Ok(());
         }
         self.equations.flows(self.ends, self.flows)?;
-        exert(self.ends, t, self.flows, self.u);
+        apply_line_efforts(self.ends, t, self.flows, self.u);
         self.equations.take_efforts(self.ends, self.u)
     }
 
     #[cold]
-    fn fault(&mut self, error: SimulatorError) -> Fault {
+    fn fault(&mut self, error: SimulatorError) -> EvaluationFault {
         if error.discarded() {
-            return Fault::Retry(Cow::Owned(error.to_string()));
+            return EvaluationFault::Retry(Cow::Owned(error.to_string()));
         }
         self.fault = Some(error);
-        Fault::Fatal(Cow::Borrowed("the equations failed"))
+        EvaluationFault::Fatal(Cow::Borrowed("the equations failed"))
     }
 
     /// What the equations said, if it was them.
-    fn failed(self, failure: &Failure) -> SimulatorError {
+    fn failed(self, failure: &IntegrationFailure) -> SimulatorError {
         self.fault.unwrap_or_else(|| SimulatorError::new("integrate", failure.naming(&self.method.names)))
     }
 }
 
-impl<E: Equations> System for Driven<'_, E> {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl<E: Equations> OdeSystem for DrivenEquations<'_, E> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         self.stand(t, x).and_then(|()| self.equations.derivatives(dx)).map_err(|error| self.fault(error))
     }
 
-    fn indicators(&mut self, t: f64, x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+    fn indicators(&mut self, t: f64, x: &[f64], z: &mut [f64]) -> Result<(), EvaluationFault> {
         self.stand(t, x).and_then(|()| self.equations.indicators(z)).map_err(|error| self.fault(error))
     }
 
-    fn jacobian(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
+    fn jacobian(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, EvaluationFault> {
         // What is known is how they answer a state while an effort stays, not while that follows the flow.
         if !self.method.state_jacobian || !self.ends.is_empty() {
             return Ok(false);
@@ -101,7 +103,7 @@ impl<E: Equations> HybridSimulator<E> {
             return Ok(());
         }
         let at = self.setup.start.seconds();
-        let Beginning { settled, due, settings } = self.equations.begin(at, &mut self.work.x)?;
+        let InitialState { settled, due, settings } = self.equations.begin(at, &mut self.work.x)?;
         (self.course.next_event, self.course.due) = (settled.next_event, due);
         self.ending = settled.ended;
         if self.ending.is_none() {
@@ -118,9 +120,9 @@ impl<E: Equations> HybridSimulator<E> {
     fn parts<'a>(
         &'a mut self,
         ends: &'a [LineEnd<'a>],
-    ) -> (&'a mut Integrator, &'a mut Roots, Driven<'a, E>, &'a mut Work) {
-        let Course { integrator, roots, anchor, held, .. } = &mut self.course;
-        let driven = Driven {
+    ) -> (&'a mut Integrator, &'a mut Roots, DrivenEquations<'a, E>, &'a mut HybridWorkspace) {
+        let SolverState { integrator, roots, anchor, held, .. } = &mut self.course;
+        let driven = DrivenEquations {
             equations: &mut self.equations,
             held,
             anchor: *anchor,
@@ -156,7 +158,7 @@ impl<E: Equations> HybridSimulator<E> {
     /// notice is an event, or makes it start anew. Efforts of lines do not jump but at events of their own, and those
     /// that follow a flow are not taken.
     pub(super) fn take(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
-        let Course { integrator, held, anchor, now, tuning, due, .. } = &mut self.course;
+        let SolverState { integrator, held, anchor, now, tuning, due, .. } = &mut self.course;
         let (mut event, mut jumps, mut moves) = (*due, false, false);
         for (port, (held, new)) in held.iter_mut().zip(inputs.segments).enumerate() {
             let (old, before) = (*held, held.at(at - *anchor));
@@ -193,17 +195,17 @@ impl<E: Equations> HybridSimulator<E> {
     /// Whether the derivatives changed so much that the step which the integrator has in mind would go wrong by more
     /// than it allows itself.
     fn notices(&mut self, at: f64) -> Result<bool, SimulatorError> {
-        let (integrator, _, mut driven, Work { slopes: [dx, ..], .. }) = self.parts(&[]);
+        let (integrator, _, mut driven, HybridWorkspace { slopes: [dx, ..], .. }) = self.parts(&[]);
         if let Err(fault) = driven.derivatives(at, integrator.state(), dx) {
             // Refused here, it may be accepted a little later: the integrator will see.
-            return driven.fault.take().map_or_else(|| Ok(matches!(fault, Fault::Retry(_))), Err);
+            return driven.fault.take().map_or_else(|| Ok(matches!(fault, EvaluationFault::Retry(_))), Err);
         }
         Ok(integrator.notices(dx))
     }
 
     /// What happens at an instant, with the inputs as they are there.
     pub(super) fn event(&mut self, at: f64) -> Result<(), SimulatorError> {
-        let HybridSimulator { equations, course, work: Work { x, .. }, u, .. } = self;
+        let HybridSimulator { equations, course, work: HybridWorkspace { x, .. }, u, .. } = self;
         x.copy_from_slice(course.integrator.state());
         look(&course.held, at - course.anchor, u);
         let settled = equations.event(at, x, u)?;
@@ -230,7 +232,7 @@ impl<E: Equations> HybridSimulator<E> {
             }
             let outcome = integrator.step(&mut driven, limit)?;
             let crossed = roots.search(integrator, &mut driven)?.is_some();
-            Ok(crossed || (outcome == Outcome::Reached && limit == next_event))
+            Ok(crossed || (outcome == StepOutcome::Reached && limit == next_event))
         };
         let mut event = match go() {
             Ok(event) => event,
@@ -318,7 +320,7 @@ impl<E: Equations> HybridSimulator<E> {
             crowd = if time - last <= 1e-12 * time.abs().max(size) { crowd + 1 } else { 0 };
             last = time;
             if crowd > CROWD {
-                return Err(crowded(time));
+                return Err(too_many_events(time));
             }
         }
         Ok(())
@@ -328,7 +330,7 @@ impl<E: Equations> HybridSimulator<E> {
     /// may be asked for anything past the end, nor before their last step.
     pub(super) fn output_slopes(&mut self, slopes: &mut [f64]) -> Result<(), SimulatorError> {
         let stop = self.setup.stop.map_or(f64::INFINITY, Time::seconds);
-        let (integrator, _, mut driven, Work { x, y, slopes: [dx, ..], .. }) = self.parts(&[]);
+        let (integrator, _, mut driven, HybridWorkspace { x, y, slopes: [dx, ..], .. }) = self.parts(&[]);
         let (at, planned) = (integrator.time(), integrator.planned());
         driven.equations.derivatives(dx)?;
         let aside = ASIDE * if planned.is_finite() && planned > 0.0 { planned } else { 1e-3 };
@@ -358,19 +360,21 @@ impl<E: Equations> HybridSimulator<E> {
 /// evaluations.
 fn fixed_steps(
     integrator: &mut Integrator,
-    system: &mut impl System,
-    Work { x, stage, slopes, .. }: &mut Work,
+    system: &mut impl OdeSystem,
+    HybridWorkspace { x, stage, slopes, .. }: &mut HybridWorkspace,
     limit: f64,
     size: f64,
     micro_steps: usize,
-) -> Result<u64, Failure> {
+) -> Result<u64, IntegrationFailure> {
     let from = integrator.time();
     let share = ((limit - from) / size).min(1.0) * micro_steps as f64;
     let (steps, rest) = ((share - NEAR).ceil().max(1.0) as u64, limit - from);
     let h = rest / steps as f64;
     let [k1, k2, k3, k4] = slopes;
     let mut ask = |time: f64, x: &[f64], dx: &mut [f64]| {
-        let failed = |(Fault::Retry(message) | Fault::Fatal(message))| Failure::Fatal { time, message };
+        let failed = |(EvaluationFault::Retry(message) | EvaluationFault::Fatal(message))| {
+            IntegrationFailure::Fatal { time, message }
+        };
         system.derivatives(time, x, dx).map_err(failed)
     };
     x.copy_from_slice(integrator.state());
@@ -392,7 +396,7 @@ fn fixed_steps(
 }
 
 /// Events so near to each other that time does not go on.
-pub fn crowded(time: f64) -> SimulatorError {
+pub fn too_many_events(time: f64) -> SimulatorError {
     let words = format!("events accumulate at t = {time} s: {CROWD} of them, and time does not go on");
     SimulatorError::new("event", words)
 }

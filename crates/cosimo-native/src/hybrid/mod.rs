@@ -24,24 +24,24 @@ use cosimo_core::{
 };
 use cosimo_ode::{Roots, Settings};
 
-pub use equations::{Beginning, Completed, Equations, Method, Settled};
+pub use equations::{CompletedStep, Equations, EventResult, InitialState, IntegrationMethod};
 use integration::integrator;
-pub use integration::{CROWD, crowded};
-use saved::Course;
+pub use integration::{CROWD, too_many_events};
+use saved::SolverState;
 
 /// Equations and what integrates them, as one simulator.
 pub struct HybridSimulator<E> {
     pub equations: E,
     pub interface: Interface,
-    method: Method,
+    method: IntegrationMethod,
     setup: Setup,
     initialising: bool,
-    course: Course,
+    course: SolverState,
     /// One per slot, made when initialisation ends: no step allocates.
-    saved: Vec<Course>,
+    saved: Vec<SolverState>,
     u: Vec<f64>,
     flows: Vec<f64>,
-    work: Work,
+    work: HybridWorkspace,
     /// Evaluations in steps of fixed size.
     evaluations: u64,
     /// The event at which the last step stopped; all components are brought there. Not rewound: it tells where to go again.
@@ -57,7 +57,7 @@ impl<E> fmt::Debug for HybridSimulator<E> {
 }
 
 /// Room to work in.
-struct Work {
+struct HybridWorkspace {
     x: Vec<f64>,
     y: Vec<f64>,
     stage: Vec<f64>,
@@ -66,12 +66,12 @@ struct Work {
 }
 
 impl<E: Equations> HybridSimulator<E> {
-    pub fn new(equations: E, interface: Interface, method: Method) -> HybridSimulator<E> {
+    pub fn new(equations: E, interface: Interface, method: IntegrationMethod) -> HybridSimulator<E> {
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
         let room = || vec![0.0; method.states];
         // Another takes its place when tolerances are known; default ones suit every method.
         let placeholder = integrator(method.solver, method.states, &Settings::default());
-        let course = Course {
+        let course = SolverState {
             integrator: placeholder.unwrap_or_else(|refusal| unreachable!("{refusal}")),
             roots: Roots::new(method.indicators, method.states),
             next_event: f64::INFINITY,
@@ -88,7 +88,7 @@ impl<E: Equations> HybridSimulator<E> {
             course,
             u: vec![0.0; inputs],
             flows: vec![0.0; outputs],
-            work: Work {
+            work: HybridWorkspace {
                 x: room(),
                 y: vec![0.0; outputs],
                 stage: room(),
@@ -187,7 +187,7 @@ impl<E: Equations> StepIntegrals for HybridSimulator<E> {
         ended(self.ending)?;
         let before = self.evaluations();
         if self.course.tuning.differs(inputs.ends) {
-            self.course.integrator.refresh_jacobian();
+            self.course.integrator.invalidate_jacobian();
             self.course.integrator.renew();
         }
         let asked = self.take(window.from.seconds(), inputs)?;
@@ -197,7 +197,7 @@ impl<E: Equations> StepIntegrals for HybridSimulator<E> {
         } else {
             self.go(&window, inputs.ends, integrals)?;
         }
-        let Course { now, next_event, due, .. } = &self.course;
+        let SolverState { now, next_event, due, .. } = &self.course;
         Ok(StepResult {
             to: Time::new(*now).unwrap_or(window.to),
             next_event: Time::new(*next_event).filter(|_| next_event.is_finite()),

@@ -9,7 +9,7 @@ use super::{Equations, HybridSimulator};
 
 /// Everything that rewinding brings back, but for what is inside the equations.
 #[derive(Clone)]
-pub(super) struct Course {
+pub(super) struct SolverState {
     pub(super) integrator: Integrator,
     pub(super) roots: Roots,
     /// Infinite where none is known.
@@ -24,8 +24,8 @@ pub(super) struct Course {
     pub(super) tuning: Tuning,
 }
 
-impl Course {
-    pub(super) fn copy_from(&mut self, other: &Course) {
+impl SolverState {
+    pub(super) fn copy_from(&mut self, other: &SolverState) {
         self.integrator.copy_from(&other.integrator);
         self.roots.copy_from(&other.roots);
         (self.next_event, self.due) = (other.next_event, other.due);
@@ -36,7 +36,7 @@ impl Course {
 
     /// All numbers beside those of integrator and indicators.
     fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
-        let Course { next_event, now, anchor, held, tuning, .. } = self;
+        let SolverState { next_event, now, anchor, held, tuning, .. } = self;
         let inputs = held.iter_mut().flat_map(|segment| &mut segment.0);
         [next_event, now, anchor].into_iter().chain(inputs).chain(tuning.numbers_mut())
     }
@@ -71,12 +71,12 @@ impl<E: Equations> SerializeState for HybridSimulator<E> {
         for number in self.course.numbers() {
             pieces[0].extend(number.to_le_bytes());
         }
-        self.course.integrator.freeze(&mut pieces[1]);
+        self.course.integrator.serialize(&mut pieces[1]);
         if !self.course.integrator.rewinds_exactly() {
             // What goes on from these bytes starts anew, and so must this run, to be the same.
-            self.course.integrator.begin_anew();
+            self.course.integrator.restart_order();
         }
-        self.course.roots.freeze(&mut pieces[2]);
+        self.course.roots.serialize(&mut pieces[2]);
         self.equations.freeze(&mut pieces[3])?;
         for piece in &pieces {
             into.extend((piece.len() as u64).to_le_bytes());
@@ -104,8 +104,8 @@ impl<E: Equations> SerializeState for HybridSimulator<E> {
             return Err(foreign());
         }
         course.due = *due == 1;
-        course.integrator.thaw(pieces[1]).map_err(|_| foreign())?;
-        course.roots.thaw(pieces[2]).map_err(|_| foreign())?;
+        course.integrator.deserialize(pieces[1]).map_err(|_| foreign())?;
+        course.roots.deserialize(pieces[2]).map_err(|_| foreign())?;
         self.equations.thaw(pieces[3])?;
         self.course.copy_from(&course);
         self.stand()

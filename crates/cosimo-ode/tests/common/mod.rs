@@ -2,7 +2,7 @@
 #![allow(dead_code)] // every test file takes its part
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use cosimo_ode::{Absolute, Fault, Integrator, Outcome, Roots, Settings, System, entry};
+use cosimo_ode::{Absolute, EvaluationFault, Integrator, OdeSystem, Roots, Settings, StepOutcome, entry};
 
 // Radau of scipy 1.16 at a relative tolerance of 1e-12 (1e-11 agrees to 5e-11):
 //
@@ -38,15 +38,15 @@ pub(crate) const ROBERTSON: [[f64; 2]; 13] = [
 /// A right-hand side as a closure.
 pub(crate) struct Of<F>(pub(crate) F);
 
-impl<F: FnMut(f64, &[f64], &mut [f64])> System for Of<F> {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl<F: FnMut(f64, &[f64], &mut [f64])> OdeSystem for Of<F> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         (self.0)(t, x, dx);
         Ok(())
     }
 }
 
 /// x'' = -x: from (1, 0) it is (cos t, -sin t).
-pub(crate) fn oscillator() -> impl System {
+pub(crate) fn oscillator() -> impl OdeSystem {
     Of(|_, x: &[f64], dx: &mut [f64]| {
         dx[0] = x[1];
         dx[1] = -x[0];
@@ -56,14 +56,14 @@ pub(crate) fn oscillator() -> impl System {
 /// Van der Pol's, with its zero as the indicator.
 pub(crate) struct VanDerPol(pub(crate) f64);
 
-impl System for VanDerPol {
-    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for VanDerPol {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         dx[0] = x[1];
         dx[1] = self.0 * (1.0 - x[0] * x[0]) * x[1] - x[0];
         Ok(())
     }
 
-    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+    fn indicators(&mut self, _t: f64, x: &[f64], z: &mut [f64]) -> Result<(), EvaluationFault> {
         z[0] = x[0];
         Ok(())
     }
@@ -72,8 +72,8 @@ impl System for VanDerPol {
 /// Robertson 1966: three reactions with rates from 0.04 to 3e7.
 pub(crate) struct Robertson;
 
-impl System for Robertson {
-    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Robertson {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         dx[0] = -0.04 * x[0] + 1e4 * x[1] * x[2];
         dx[2] = 3e7 * x[1] * x[1];
         dx[1] = -dx[0] - dx[2];
@@ -82,7 +82,7 @@ impl System for Robertson {
 }
 
 /// Prothero & Robinson 1974: x follows sin t at the rate `stiffness`.
-pub(crate) fn prothero_robinson(stiffness: f64) -> impl System {
+pub(crate) fn prothero_robinson(stiffness: f64) -> impl OdeSystem {
     Of(move |t: f64, x: &[f64], dx: &mut [f64]| dx[0] = -stiffness * (x[0] - t.sin()) + t.cos())
 }
 
@@ -101,8 +101,8 @@ pub(crate) fn started(name: &str, settings: &Settings, t: f64, x: &[f64]) -> Int
     integrator
 }
 
-pub(crate) fn run(integrator: &mut Integrator, system: &mut dyn System, limit: f64) {
-    while integrator.step(system, limit).unwrap() != Outcome::Reached {}
+pub(crate) fn run(integrator: &mut Integrator, system: &mut dyn OdeSystem, limit: f64) {
+    while integrator.step(system, limit).unwrap() != StepOutcome::Reached {}
 }
 
 /// The order that errors at two step sizes show.
@@ -146,7 +146,7 @@ pub(crate) fn relaxes(method: &str, tolerance: f64, zeros: f64, end: f64, evalua
         let outcome = integrator.step(&mut system, 2000.0).unwrap();
         match roots.search(&mut integrator, &mut system).unwrap() {
             Some(t) => found.push(t),
-            None if outcome == Outcome::Reached => break,
+            None if outcome == StepOutcome::Reached => break,
             None => {}
         }
     }

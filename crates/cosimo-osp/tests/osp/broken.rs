@@ -1,6 +1,6 @@
 //! Broken structures: each mistake with its place and what to do, all of a file at once.
 
-use cosimo::system::Asked;
+use cosimo::system::ReadOptions;
 use cosimo_osp::OSP;
 use insta::assert_snapshot;
 
@@ -344,15 +344,15 @@ fn files_in_other_encodings_and_variants() {
     let text = GOOD.replace("strut", "Federung-\u{e4}");
     let latin: Vec<u8> = text.chars().map(|letter| letter as u8).collect();
     std::fs::write(folder.join("latin.xml"), latin).unwrap();
-    let asked = Asked { variant: Some("other".into()) };
+    let asked = ReadOptions { variant: Some("other".into()) };
     let document = (OSP.read)(&folder.join("latin.xml"), &asked, &registry).unwrap();
     let codes: Vec<&str> = document.problems.iter().map(|problem| problem.code).collect();
     assert!(OF_FILES.iter().all(|code| codes.contains(code)), "{codes:?}");
     assert_eq!(document.system.bonds[0].name, "Federung-_");
-    let missing = (OSP.read)(&folder.join("none.xml"), &Asked::default(), &registry).unwrap_err();
+    let missing = (OSP.read)(&folder.join("none.xml"), &ReadOptions::default(), &registry).unwrap_err();
     assert!(!missing.malformed && missing.message.contains("none.xml"), "{missing:?}");
     std::fs::File::create(folder.join("huge.xml")).unwrap().set_len(1 << 30).unwrap();
-    assert!((OSP.read)(&folder.join("huge.xml"), &Asked::default(), &registry).unwrap_err().malformed);
+    assert!((OSP.read)(&folder.join("huge.xml"), &ReadOptions::default(), &registry).unwrap_err().malformed);
 }
 
 /// A message without a broken structure is a message that nobody has read.

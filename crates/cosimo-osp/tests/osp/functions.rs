@@ -88,8 +88,11 @@ fn functions_are_sums_of_outputs() {
     run.step().unwrap();
     // a = 18, b = 6 in the middle.
     assert_eq!(inputs(&run), [1.5, 42.0, 36.0, 12.0]);
-    let gains: Vec<Vec<f64>> =
-        system.wires.iter().map(|wire| wire.from.iter().map(|summand| summand.gain).collect()).collect();
+    let gains: Vec<Vec<f64>> = system
+        .connections
+        .iter()
+        .map(|wire| wire.from.iter().map(|summand| summand.gain).collect())
+        .collect();
     assert_eq!(gains, [vec![0.25], vec![1.0; 3], vec![1.0; 2], vec![1.0; 2]]);
-    assert_eq!(system.wires[0].offset, -3.0);
+    assert_eq!(system.connections[0].offset, -3.0);
 }

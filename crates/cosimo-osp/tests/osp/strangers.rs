@@ -51,5 +51,5 @@ fn group_descriptions_are_found_in_any_case_and_the_message_names_what_was_tried
         std::fs::write(folder.join(file), groups).unwrap();
     }
     let (system, _) = good(&text, &folder, &registry);
-    assert_eq!(system.wires.len(), 2);
+    assert_eq!(system.connections.len(), 2);
 }

@@ -1,7 +1,7 @@
 //! Two tables beside each other: how far apart they are, and what cannot be compared.
 
 use cosimo_core::recorder::{Columns, Table};
-use cosimo_record::compare::{Difference, Incomparable, Tube, apart, compare};
+use cosimo_record::compare::{CompareError, Difference, Tube, apart, compare};
 
 const TUBE: Tube = Tube { relative: 0.0, absolute: 0.1, time: 0.0 };
 
@@ -26,7 +26,7 @@ fn the_difference_has_both_sides_of_a_jump_and_only_what_both_cover() {
     assert_eq!(points, [(0.5, 1.5), (1.0, 1.0), (1.0, -3.0), (2.0, -3.0)]);
     assert_eq!(apart(&a, &b, "y").unwrap(), []);
     let late = table(&[("time", &[7.0]), ("x", &[0.0])]);
-    assert!(matches!(apart(&a, &late, "x"), Err(Incomparable::Apart(..))));
+    assert!(matches!(apart(&a, &late, "x"), Err(CompareError::Apart(..))));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Several recorders behind one.
 
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
-use cosimo_record::{Memory, Tee};
+use cosimo_record::{MemoryRecorder, Tee};
 
 /// Takes everything and cannot close.
 struct Stuck;
@@ -40,7 +40,7 @@ impl Recorder for Closed {
 
 #[test]
 fn every_recorder_gets_every_row() {
-    let (one, two) = (Memory::default(), Memory::default());
+    let (one, two) = (MemoryRecorder::default(), MemoryRecorder::default());
     let mut tee = Tee(vec![Box::new(one.clone()), Box::new(two.clone())]);
     let columns = Columns { names: vec!["time".into()], units: vec!["s".into()] };
     tee.begin(&columns).unwrap();

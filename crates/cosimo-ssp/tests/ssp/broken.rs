@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cosimo::ssp::SSP;
-use cosimo::system::{Asked, Severity};
+use cosimo::system::{ReadOptions, Severity};
 
 use super::{
     EXPERIMENT, UNITS, component, connection, connectors_of, folder, registry, ssd, written, zipped,
@@ -14,7 +14,7 @@ use super::{
 /// Every problem as people find it: file, line, what, and what to do.
 fn told(path: &Path) -> String {
     let near = path.parent().unwrap().to_string_lossy().into_owned() + "/";
-    let document = match (SSP.read)(path, &Asked::default(), &registry()) {
+    let document = match (SSP.read)(path, &ReadOptions::default(), &registry()) {
         Ok(document) => document,
         Err(unreadable) => {
             let kind = if unreadable.malformed { "malformed" } else { "unreadable" };

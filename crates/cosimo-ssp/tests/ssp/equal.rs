@@ -7,7 +7,7 @@ use cosimo::core::Time;
 use cosimo::engine::{Run, plan};
 use cosimo::export::{Design, Variant, Version, built_library, write};
 use cosimo::ssp::SSP;
-use cosimo::system::{Asked, System, toml};
+use cosimo::system::{ReadOptions, System, toml};
 
 use super::{folder, read, registry, system};
 
@@ -76,7 +76,7 @@ fn check(name: &str, text: &str, files: &[(&str, &str)]) {
         units(&folder, version, files);
         let file = folder.join("system.toml");
         fs::write(&file, text).unwrap();
-        let document = (toml::TOML.read)(&file, &Asked::default(), &registry()).unwrap();
+        let document = (toml::TOML.read)(&file, &ReadOptions::default(), &registry()).unwrap();
         assert_eq!(document.problems, []);
         let package = folder.join("system.ssp");
         (SSP.write.unwrap())(&document, &package, &registry()).unwrap();
@@ -136,7 +136,7 @@ fn an_annotation_puts_a_line_into_a_structure_of_another_tool() {
     let path = folder.join("foreign.ssd");
     fs::write(&path, super::ssd(&inside, &after)).unwrap();
     let structure = system(&path);
-    assert!(structure.wires.is_empty());
+    assert!(structure.connections.is_empty());
     let text = format!(
         "[experiment]\nstop = 0.12\n[component.left]\nsource = \"resources/left.fmu\"\n\
          [component.right]\nsource = \"resources/right.fmu\"\n{bond}"

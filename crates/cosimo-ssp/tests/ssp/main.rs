@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use cosimo::core::{Registry, Time};
 use cosimo::engine::{Run, plan};
 use cosimo::ssp::SSP;
-use cosimo::system::{Asked, Document, Problem, Severity, System};
+use cosimo::system::{Document, Problem, ReadOptions, Severity, System};
 use zip::write::SimpleFileOptions;
 
 pub(crate) fn registry() -> Registry {
@@ -120,7 +120,7 @@ pub(crate) fn connection(from: &str, to: &str, more: &str) -> String {
 }
 
 pub(crate) fn read(path: &Path) -> Document {
-    (SSP.read)(path, &Asked::default(), &registry()).unwrap()
+    (SSP.read)(path, &ReadOptions::default(), &registry()).unwrap()
 }
 
 /// Without errors.

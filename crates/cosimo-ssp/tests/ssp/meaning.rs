@@ -332,7 +332,7 @@ fn arrays_of_ssp_2_are_joined_element_by_element() {
     );
     let text =
         ssd(&inside, EXPERIMENT).replace("version=\"1.0\" name=\"test\"", "version=\"2.0\" name=\"test\"");
-    let wires = system(&written("arrays", &[("a.ssd", &text)])).wires;
+    let wires = system(&written("arrays", &[("a.ssd", &text)])).connections;
     let ends: Vec<(&str, &str)> =
         wires.iter().map(|wire| (wire.from[0].port.0.as_str(), wire.to.0.as_str())).collect();
     assert_eq!(ends, [("a.q[1]", "b.w[1]"), ("a.q[2]", "b.w[2]")]);

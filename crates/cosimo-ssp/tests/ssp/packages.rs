@@ -3,7 +3,7 @@
 use std::fs;
 
 use cosimo::ssp::SSP;
-use cosimo::system::{Asked, toml};
+use cosimo::system::{ReadOptions, toml};
 
 use super::{
     EXPERIMENT, close, component, connection, connectors_of, folder, read, registry, run, ssd, zipped,
@@ -21,7 +21,7 @@ fn variants_are_chosen_by_name() {
     let (usual, other) = (one("1"), one("2"));
     zipped(&path, &[("SystemStructure.ssd", usual.as_bytes()), ("Other.ssd", other.as_bytes())]);
     let source = |variant: Option<&str>| {
-        let asked = Asked { variant: variant.map(str::to_owned) };
+        let asked = ReadOptions { variant: variant.map(str::to_owned) };
         let document = (SSP.read)(&path, &asked, &registry()).unwrap();
         let first = document.problems.first().map(|problem| (problem.message.clone(), problem.hint.clone()));
         (document.system.components.first().map(|component| component.source.clone()), first)
@@ -98,7 +98,7 @@ fn what_did_not_change_is_written_as_it_was() {
     let document = read(&from);
     assert_eq!(document.problems, []);
     let written = (SSP.write.unwrap())(&document, &to, &registry()).unwrap();
-    assert_eq!((written.remarks, written.files), (vec![], vec![to.clone()]));
+    assert_eq!((written.warnings, written.files), (vec![], vec![to.clone()]));
     let mut archive = zip::ZipArchive::new(fs::File::open(&to).unwrap()).unwrap();
     assert_eq!(archive.len(), files.len());
     for (name, bytes) in files {
@@ -134,10 +134,10 @@ fn files_of_an_archive_are_put_beside_a_system_file() {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     (toml::TOML.write.unwrap())(&read(&from), &to, &registry()).unwrap();
     assert_eq!(fs::read_to_string(to.with_file_name("resources").join("drive.csv")).unwrap(), table);
-    let back = (toml::TOML.read)(&to, &Asked::default(), &registry()).unwrap();
+    let back = (toml::TOML.read)(&to, &ReadOptions::default(), &registry()).unwrap();
     assert_eq!(back.problems, []);
     assert_eq!(back.system.components[0].source, "resources/drive.csv");
-    assert_eq!((back.system.experiment.stop, back.system.recipe.step.size), (1.0, Some(0.25)));
+    assert_eq!((back.system.experiment.stop, back.system.methods.step.size), (1.0, Some(0.25)));
 }
 
 #[test]
@@ -185,7 +185,8 @@ fn a_history_goes_along() {
                 [component.b]\nsource = 'tap:y=1|u'\n[[connection]]\nfrom = 'a.y'\nto = 'b.u'\n[component.a.start]\nu = 3\n\
                 [method]\nstep = { size = 0.1 }\n";
     fs::write(folder.join("system.toml"), text).unwrap();
-    let document = (toml::TOML.read)(&folder.join("system.toml"), &Asked::default(), &registry()).unwrap();
+    let document =
+        (toml::TOML.read)(&folder.join("system.toml"), &ReadOptions::default(), &registry()).unwrap();
     assert_eq!(document.problems, []);
     (SSP.write.unwrap())(&document, &folder.join("a.ssp"), &registry()).unwrap();
     let again = read(&folder.join("a.ssp"));

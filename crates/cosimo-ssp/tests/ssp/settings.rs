@@ -32,7 +32,7 @@ fn the_step_of_osp_is_taken() {
         let after = experiment(&annotation("com.opensimulationplatform", &step));
         let path = written("osp-step", &[("SystemStructure.ssd", &ssd(TAP, &after))]);
         assert_eq!(remarks(&path), [""; 0]);
-        assert_eq!(system(&path).recipe.step.size, Some(1e-4), "{before}");
+        assert_eq!(system(&path).methods.step.size, Some(1e-4), "{before}");
     }
 }
 
@@ -48,7 +48,7 @@ fn the_step_and_the_rows_of_openmodelica_are_taken() {
     let path = written("oms-step", &[("SystemStructure.ssd", &ssd(&inside, &after))]);
     assert_eq!(remarks(&path), [""; 0]);
     let system = system(&path);
-    assert_eq!((system.recipe.step.size, system.results.every), (Some(0.1), Some(0.5)));
+    assert_eq!((system.methods.step.size, system.results.every), (Some(0.1), Some(0.5)));
 }
 
 /// Tolerances go to FMUs that Cosimo integrates, and to no others.
@@ -82,7 +82,7 @@ fn tolerances_of_openmodelica_reach_integrators() {
         ]
     );
     let system = system(&path);
-    assert_eq!(system.recipe.step.size, Some(0.01));
+    assert_eq!(system.methods.step.size, Some(0.01));
     let parameters = |index: usize| {
         let of = |(name, value, _): &(String, Value, _)| (name.clone(), value.clone());
         system.components[index].parameters.iter().map(of).collect::<Vec<(String, Value)>>()
@@ -117,7 +117,7 @@ fn settings_that_are_not_understood_are_named() {
         ]
     );
     assert!(document.problems.iter().all(|problem| problem.code == "ssp/settings"));
-    assert_eq!(document.system.recipe.step.size, Some(1e-3));
+    assert_eq!(document.system.methods.step.size, Some(1e-3));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn our_own_annotation_counts_and_drawings_do_not() {
     );
     let path = written("own-counts", &[("SystemStructure.ssd", &ssd(&inside, &after))]);
     assert_eq!(remarks(&path), [""; 0]);
-    assert_eq!(system(&path).recipe.step.size, Some(0.25));
+    assert_eq!(system(&path).methods.step.size, Some(0.25));
 }
 
 #[test]

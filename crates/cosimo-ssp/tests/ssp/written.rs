@@ -8,8 +8,8 @@ use cosimo::core::line::StampInterpolation;
 use cosimo::core::{Unit, Value};
 use cosimo::ssp::SSP;
 use cosimo::system::{
-    BondDecl, Boundary, Choice, Component, Direction, Document, EndRule, Experiment, Files, Impedances,
-    LineDecl, Opposite, PowerPort, Recipe, Results, Step, Summand, System, WireDecl, toml,
+    BondDecl, Boundary, Choice, Component, ConnectionDecl, Document, EndRule, Experiment, Files, Impedances,
+    LineDecl, MethodConfig, Opposite, PowerDirection, PowerPort, Results, StepConfig, Summand, System, toml,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -47,11 +47,11 @@ fn meaning(mut system: System) -> System {
         component.step.iter_mut().for_each(|(_, span)| *span = 0..0);
         component.units.sort_by(|a, b| a.0.cmp(&b.0));
     }
-    for wire in &mut system.wires {
+    for wire in &mut system.connections {
         wire.to.1 = 0..0;
         wire.from.iter_mut().for_each(|summand| summand.port.1 = 0..0);
     }
-    system.wires.sort_by(|a, b| a.to.0.cmp(&b.to.0));
+    system.connections.sort_by(|a, b| a.to.0.cmp(&b.to.0));
     for bond in &mut system.bonds {
         bond.span = 0..0;
         for port in [&mut bond.a, &mut bond.b] {
@@ -68,18 +68,18 @@ fn meaning(mut system: System) -> System {
         }
     }
     // What is written is read with places and with who chose.
-    system.recipe = Recipe { ..system.recipe.clone() };
+    system.methods = MethodConfig { ..system.methods.clone() };
     let text = cosimo::system::write::to_toml(&system);
     let (plain, problems) = toml::read(&text, Path::new(""), &registry());
     assert_eq!(problems, [], "{text}");
-    system.recipe = plain.recipe;
+    system.methods = plain.methods;
     system.results = plain.results;
     for span in system.results.variables.iter_mut().map(|(_, span)| span) {
         *span = 0..0;
     }
     let none = |choice: &mut Choice| choice.span = 0..0;
-    let recipe = &mut system.recipe;
-    [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.law]
+    let recipe = &mut system.methods;
+    [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.controller]
         .into_iter()
         .for_each(none);
     none(&mut recipe.input.default);
@@ -210,7 +210,7 @@ prop_compose! {
         let components: Vec<Component> =
             components.into_iter().map(|(name, component)| Component { name, ..component }).collect();
         let port = |owner: usize, port: &str| (format!("{}.{port}", components[owner].name), 0..0);
-        let wires = wires.into_iter().map(|(to, (from, offset, convert))| WireDecl {
+        let wires = wires.into_iter().map(|(to, (from, offset, convert))| ConnectionDecl {
             from: from.into_iter().map(|(owner, name, gain, map)| Summand { port: port(owner, name), gain, map }).collect(),
             to: port(to, "u"),
             offset,
@@ -222,12 +222,12 @@ prop_compose! {
             a: PowerPort { effort: port(0, "F"), flow: port(0, "v") },
             b: PowerPort { effort: port(1, "v"), flow: port(1, "x") },
             opposite,
-            direction: if turned { Direction::BToA } else { Direction::AToB },
+            direction: if turned { PowerDirection::BToA } else { PowerDirection::AToB },
             tolerance: None,
             energy_scale: size,
             span: 0..0,
         }).collect();
-        let mut recipe = Recipe { step: Step { size, ..Step::default() }, ..Recipe::default() };
+        let mut recipe = MethodConfig { step: StepConfig { size, ..StepConfig::default() }, ..MethodConfig::default() };
         if corrected {
             recipe.correction.default = Choice::named("nepce").with("gain", Value::Number(0.25));
         }
@@ -236,9 +236,9 @@ prop_compose! {
             folder: PathBuf::new(),
             experiment: Experiment { start, stop: start + length, end, ..Experiment::default() },
             components,
-            wires,
+            connections: wires,
             bonds,
-            recipe,
+            methods: recipe,
             results: Results { variables, every },
             ..System::default()
         }

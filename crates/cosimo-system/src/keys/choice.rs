@@ -5,9 +5,9 @@ use cosimo_core::registry::{EntryListing, Options, Range, Registry, quoted, sugg
 use serde_json::json;
 
 use super::codec::{known_port, plain};
-use super::walk::{Codec, Context, Reading, Written, codec};
+use super::walk::{Codec, Context, KeyText, TableReader, codec};
+use crate::method_config::{Choice, PerInput};
 use crate::problem::{Problem, Span};
-use crate::recipe::{Choice, PerInput};
 use crate::schema::{PORT, number, reference_to};
 use crate::toml::section::{Item, value};
 use crate::write;
@@ -22,20 +22,20 @@ pub(crate) fn method_of(axis: &'static str) -> Codec<Choice> {
             }
             let options = choice.options.iter().map(|(name, value, _)| (name.clone(), write::value(value)));
             let options = write::table(&options.collect::<Vec<_>>());
-            Some(Written::Again(write::table(&[(choice.name.clone(), options)])))
+            Some(KeyText::Again(write::table(&[(choice.name.clone(), options)])))
         },
         move |doc, default, _| json!({ "$ref": format!("#/$defs/{axis}"), "default": default, "description": doc }),
     )
 }
 
-fn chosen(axis: &str, item: &Item<'_>, at: &mut Reading<'_, '_>) -> Option<Choice> {
+fn chosen(axis: &str, item: &Item<'_>, at: &mut TableReader<'_, '_>) -> Option<Choice> {
     let (name, span, given) = match (item.value.get_ref().as_str(), item.entries()) {
         (Some(name), _) => (name, item.span(), Vec::new()),
         (None, Some(methods)) => {
             let [method] = &methods[..] else {
                 let message = format!("`{}` must name one method, found {}", item.key, methods.len());
                 let hint = "write `{ method = { option = value } }`";
-                at.tell("system/value", [&message, "wanted: one method", hint], &item.span());
+                at.report("system/value", [&message, "wanted: one method", hint], &item.span());
                 return None;
             };
             let Some(options) = method.entries() else {
@@ -56,7 +56,7 @@ fn chosen(axis: &str, item: &Item<'_>, at: &mut Reading<'_, '_>) -> Option<Choic
         let hint = hint.unwrap_or_else(|| suggest(name, listed.iter().map(|entry| entry.name)));
         let message =
             format!("`{name}` is not a method for `{}`", at.asked.last().map_or("", |(key, _)| key));
-        at.tell("system/unknown-method", [&message, "unknown method", &hint], &span);
+        at.report("system/unknown-method", [&message, "unknown method", &hint], &span);
         return None;
     };
     let options = options(entry, &given, at);
@@ -65,7 +65,11 @@ fn chosen(axis: &str, item: &Item<'_>, at: &mut Reading<'_, '_>) -> Option<Choic
 }
 
 /// The options that are right; each wrong one is a problem under its own key or value.
-fn options(entry: &EntryListing, given: &[Item<'_>], at: &mut Reading<'_, '_>) -> Vec<(String, Value, Span)> {
+fn options(
+    entry: &EntryListing,
+    given: &[Item<'_>],
+    at: &mut TableReader<'_, '_>,
+) -> Vec<(String, Value, Span)> {
     let mut right = Vec::new();
     for item in given {
         let pair = (item.key.to_owned(), value(item.value.get_ref()));
@@ -74,7 +78,7 @@ fn options(entry: &EntryListing, given: &[Item<'_>], at: &mut Reading<'_, '_>) -
             Err(wrong) => at.out.extend(wrong.into_iter().map(|wrong| {
                 let known = entry.options.iter().find(|spec| spec.name == wrong.key);
                 let (span, label) = match known {
-                    Some(spec) => (item.span(), format!("wanted: {}", spec.wanted())),
+                    Some(spec) => (item.span(), format!("wanted: {}", spec.expected())),
                     None => (item.key_span.clone(), "unknown option".into()),
                 };
                 let problem = Problem::error("system/option", wrong.message, span).label(label);
@@ -107,7 +111,7 @@ pub(crate) fn each_input<T: Clone + 'static>(
     usual: T,
 ) -> Codec<PerInput<T>> {
     let Codec { read, write, .. } = one.into();
-    let read = move |item: &Item<'_>, _: Option<&PerInput<T>>, at: &mut Reading<'_, '_>| {
+    let read = move |item: &Item<'_>, _: Option<&PerInput<T>>, at: &mut TableReader<'_, '_>| {
         let inner = item.entries().unwrap_or_default();
         if !inner.iter().any(|inner| inner.key == "default" || inner.key.contains('.')) {
             return read(item, None, at).map(PerInput::all);
@@ -123,7 +127,7 @@ pub(crate) fn each_input<T: Clone + 'static>(
                 );
                 let hint = unquoted(inner, at.context);
                 let hint = hint.unwrap_or_else(|| "write `\"component.port\" = \"method\"`".into());
-                at.tell("system/value", [&message, "no input", &hint], &inner.key_span);
+                at.report("system/value", [&message, "no input", &hint], &inner.key_span);
             } else {
                 let known = known_port(item.key, inner.key, &inner.key_span, at);
                 let chosen = read(inner, None, at).filter(|_| known);
@@ -138,15 +142,15 @@ pub(crate) fn each_input<T: Clone + 'static>(
         if all.inputs.is_empty() {
             return Some(default);
         }
-        let mut again = matches!(default, Written::Again(_));
+        let mut again = matches!(default, KeyText::Again(_));
         let mut pairs = vec![("default".to_owned(), default.text())];
         for (input, one, _) in &all.inputs {
             let one = write(one)?;
-            again |= matches!(one, Written::Again(_));
+            again |= matches!(one, KeyText::Again(_));
             pairs.push((input.clone(), one.text()));
         }
         let text = write::table(&pairs);
-        Some(if again { Written::Again(text) } else { Written::Plain(text) })
+        Some(if again { KeyText::Again(text) } else { KeyText::Plain(text) })
     };
     codec(read, write, move |doc, default, _| {
         let one = reference_to(definition);
@@ -171,7 +175,7 @@ pub(crate) fn each_input<T: Clone + 'static>(
 /// Short for the option of the same name of the estimate, which stands `beside` it or was there before. An estimate that is
 /// not `known` says nothing about its options.
 pub(crate) fn tolerance(beside: bool, known: bool) -> Codec<Choice> {
-    let read = move |item: &Item<'_>, old: Option<&Choice>, at: &mut Reading<'_, '_>| {
+    let read = move |item: &Item<'_>, old: Option<&Choice>, at: &mut TableReader<'_, '_>| {
         let number = item.number(Range::Positive, at.out);
         let mut estimate = old.filter(|_| known)?.clone();
         if !beside {
@@ -181,14 +185,14 @@ pub(crate) fn tolerance(beside: bool, known: bool) -> Codec<Choice> {
         let (name, registry, span) = (&estimate.name, at.context.registry, &item.key_span);
         if !has_tolerance(registry, name) {
             let message = format!("the estimate `{name}` has no `tolerance`");
-            at.tell(
+            at.report(
                 "system/option",
                 [&message, "nobody reads it", &estimates_with_tolerance(registry)],
                 span,
             );
         } else if estimate.options.iter().any(|(name, ..)| name == "tolerance") {
             let message = format!("`tolerance` is given twice, here and to `{name}`");
-            at.tell("system/conflict", [&message, "the second one", "keep one of them"], span);
+            at.report("system/conflict", [&message, "the second one", "keep one of them"], span);
         } else if number.is_some()
             && let Some(entry) = listed(registry, "estimate").iter().find(|entry| entry.name == *name)
         {

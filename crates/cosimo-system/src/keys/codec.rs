@@ -9,15 +9,15 @@ use cosimo_core::{Registry, Unit, Value};
 use serde_json::{Value as Json, json};
 
 use super::UNIT;
-use super::walk::{Codec, Reading, Written, codec};
-use crate::names::Lost;
+use super::walk::{Codec, KeyText, TableReader, codec};
+use crate::names::PathProblem;
 use crate::problem::Span;
 use crate::schema::{number, reference_to};
 use crate::toml::section::{self, Item, or_tell};
 use crate::write;
 
-pub(crate) fn plain(text: impl Into<String>) -> Option<Written> {
-    Some(Written::Plain(text.into()))
+pub(crate) fn plain(text: impl Into<String>) -> Option<KeyText> {
+    Some(KeyText::Plain(text.into()))
 }
 
 /// With the members that are there, in this order.
@@ -100,10 +100,10 @@ pub(crate) fn flag() -> Codec<bool> {
 }
 
 /// Words and what they mean.
-pub(crate) type Words<T> = &'static [(&'static str, T)];
+pub(crate) type WordValues<T> = &'static [(&'static str, T)];
 
-impl<T: Copy + PartialEq> From<Words<T>> for Codec<T> {
-    fn from(words: Words<T>) -> Codec<T> {
+impl<T: Copy + PartialEq> From<WordValues<T>> for Codec<T> {
+    fn from(words: WordValues<T>) -> Codec<T> {
         codec(
             |item, _, at| item.one_of(words, at.out),
             |value| {
@@ -119,7 +119,7 @@ impl<T: Copy + PartialEq> From<Words<T>> for Codec<T> {
 
 /// A text with its place, which is right or tells why it is not.
 pub(crate) fn checked<T: From<String> + AsRef<OsStr>>(
-    right: impl Fn(&Item<'_>, &str, &mut Reading<'_, '_>) -> bool + 'static,
+    right: impl Fn(&Item<'_>, &str, &mut TableReader<'_, '_>) -> bool + 'static,
     schema: impl Fn(&str, &Registry) -> Json + 'static,
 ) -> Codec<(T, Span)> {
     codec(
@@ -138,26 +138,27 @@ pub(crate) fn text<T: From<String> + AsRef<OsStr>>() -> Codec<(T, Span)> {
 
 /// `component.port` of a component that exists.
 pub(crate) fn port() -> Codec<(String, Span)> {
-    let known =
-        |item: &Item<'_>, text: &str, at: &mut Reading<'_, '_>| known_port(item.key, text, &item.span(), at);
+    let known = |item: &Item<'_>, text: &str, at: &mut TableReader<'_, '_>| {
+        known_port(item.key, text, &item.span(), at)
+    };
     checked(known, |_, _| reference_to("port"))
 }
 
-pub(crate) fn known_port(key: &str, text: &str, span: &Span, at: &mut Reading<'_, '_>) -> bool {
+pub(crate) fn known_port(key: &str, text: &str, span: &Span, at: &mut TableReader<'_, '_>) -> bool {
     match at.context.components.split(text) {
         Ok(_) => return true,
-        Err(Lost::Unknown(component)) => unknown_component(component, span, at),
-        Err(Lost::NoPath) => {
+        Err(PathProblem::Unknown(component)) => unknown_component(component, span, at),
+        Err(PathProblem::NoPath) => {
             let message = format!("`{key}` must be `component.port`, found {text:?}");
-            at.tell("system/value", [&message, "wanted: `component.port`", ""], span);
+            at.report("system/value", [&message, "wanted: `component.port`", ""], span);
         }
     }
     false
 }
 
-pub(crate) fn unknown_component(name: &str, span: &Span, at: &mut Reading<'_, '_>) {
+pub(crate) fn unknown_component(name: &str, span: &Span, at: &mut TableReader<'_, '_>) {
     let (message, hint) = (format!("no component is called `{name}`"), at.context.components.suggest(name));
-    at.tell("system/unknown-component", [&message, "unknown component", &hint], span);
+    at.report("system/unknown-component", [&message, "unknown component", &hint], span);
 }
 
 /// What need not be there.
@@ -168,7 +169,7 @@ pub(crate) fn maybe<V: 'static>(one: impl Into<Codec<V>>) -> Codec<Option<V>> {
 
 /// Texts and their places, each of which is checked; at least so many, where it is said.
 pub(crate) fn texts(
-    check: fn(&str, &Span, &mut Reading<'_, '_>),
+    check: fn(&str, &Span, &mut TableReader<'_, '_>),
     least: Option<usize>,
     one: Json,
 ) -> Codec<Vec<(String, Span)>> {
@@ -192,7 +193,7 @@ pub(crate) fn texts(
 
 /// Components that exist.
 pub(crate) fn components(least: usize) -> Codec<Vec<(String, Span)>> {
-    let check = |name: &str, span: &Span, at: &mut Reading<'_, '_>| {
+    let check = |name: &str, span: &Span, at: &mut TableReader<'_, '_>| {
         if at.context.components.get(name).is_none() {
             unknown_component(name, span, at);
         }
@@ -227,7 +228,7 @@ pub(crate) fn each<V: Clone + 'static>(one: impl Into<Codec<V>>) -> Codec<Vec<(S
 
 /// Whatever TOML can say.
 pub(crate) fn any() -> Codec<Value> {
-    let read = |item: &Item<'_>, _: Option<&Value>, _: &mut Reading<'_, '_>| {
+    let read = |item: &Item<'_>, _: Option<&Value>, _: &mut TableReader<'_, '_>| {
         Some(section::value(item.value.get_ref()))
     };
     codec(read, |value: &Value| plain(write::value(value)), |_, _, _| Json::Null)
@@ -235,7 +236,7 @@ pub(crate) fn any() -> Codec<Value> {
 
 /// `{ 0 = 1, 1 = 0 }`: what to take instead of each value; `true` is 1 and `false` is 0.
 pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
-    let read = |item: &Item<'_>, _: Option<&Vec<(f64, f64)>>, at: &mut Reading<'_, '_>| {
+    let read = |item: &Item<'_>, _: Option<&Vec<(f64, f64)>>, at: &mut TableReader<'_, '_>| {
         let mut map: Vec<(f64, f64)> = Vec::new();
         for item in item.free(at.out) {
             let from = match item.key {
@@ -246,12 +247,12 @@ pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
             let Some(from) = from else {
                 let message =
                     format!("a key of `map` must be a number, `true` or `false`, found {:?}", item.key);
-                at.tell("system/value", [&message, "wanted: a number", ""], &item.key_span);
+                at.report("system/value", [&message, "wanted: a number", ""], &item.key_span);
                 continue;
             };
             if map.iter().any(|(known, _)| *known == from) {
                 let message = format!("`map` says twice what becomes of {from}");
-                at.tell("system/value", [&message, "the second one", ""], &item.key_span);
+                at.report("system/value", [&message, "the second one", ""], &item.key_span);
                 continue;
             }
             let to = match item.truth() {
@@ -275,7 +276,7 @@ pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
 
 /// `"km/h"`, or its exponents of SI units with factor and offset.
 pub(crate) fn unit() -> Codec<Unit> {
-    let read = |item: &Item<'_>, _: Option<&Unit>, at: &mut Reading<'_, '_>| {
+    let read = |item: &Item<'_>, _: Option<&Unit>, at: &mut TableReader<'_, '_>| {
         if let Some(table) = item.table() {
             let before = at.out.len();
             let mut unit = UNIT.one(item, 0, &Unit::default(), at)?;
@@ -287,7 +288,7 @@ pub(crate) fn unit() -> Codec<Unit> {
         let (text, span) = item.text(at.out)?;
         let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
         Unit::parse(&text)
-            .map_err(|message| at.tell("system/value", [&message, "not a unit", hint], &span))
+            .map_err(|message| at.report("system/value", [&message, "not a unit", hint], &span))
             .ok()
     };
     let write = |unit: &Unit| {

@@ -46,7 +46,7 @@ fn descend<'t>(table: &mut DeTable<'t>, path: &[&str], visit: &mut dyn FnMut(&mu
 }
 
 fn warning(old: &str, new: &str, span: Span) -> Problem {
-    Problem::remark("system/former-key", format!("`{old}` is called `{new}` now; both are read"), span)
+    Problem::warning("system/former-key", format!("`{old}` is called `{new}` now; both are read"), span)
         .label("former name")
         .hint(format!("write `{new}`"))
 }

@@ -13,55 +13,55 @@ use cosimo_core::registry::Range::{Finite, NotNegative, Positive};
 use cosimo_core::unit::BASE_UNITS;
 use serde_json::json;
 
+use crate::method_config::{Choice, Exchange, MethodConfig, Reject};
 use crate::names::{COMPONENT_RULE, is_component};
-use crate::recipe::{Choice, Exchange, Recipe, Reject};
 use crate::schema::{COMPONENT_PATTERN, NAME_PATTERN};
 use crate::system::{
-    BondDecl, Boundary, Common, Component, Direction, EndRule, Experiment, Impedances, IslandDecl,
-    JunctionDecl, JunctionSide, LineDecl, Opposite, PowerPort, RecordPoint, ReferenceDecl, Results,
-    StrongDecl, Summand, System, WireDecl,
+    BondDecl, Boundary, Common, Component, ConnectionDecl, EndRule, Experiment, Impedances, IslandDecl,
+    JunctionDecl, JunctionSide, LineDecl, MonolithicDecl, Opposite, PowerDirection, PowerPort, RecordPoint,
+    ReferenceDecl, Results, Summand, System,
 };
 use choice::{each_input, method_of, tolerance};
 use codec::{
-    Words, any, components, each, exponent, flag, mapping, maybe, pair, port, text, texts, unit, within,
+    WordValues, any, components, each, exponent, flag, mapping, maybe, pair, port, text, texts, unit, within,
 };
 use parts::{WAYS, check_pattern, columns, model, option, source, sum};
 use walk::Key::{Alone, Required, Said, Short};
-use walk::{Named, Shape, Walk, list};
+use walk::{KeyWalk, NamedTables, TableKeys, list};
 
-pub(crate) const SYSTEM: Shape<System> = Shape(system);
-pub(crate) const SUPPLEMENT: Shape<System> = Shape(supplement);
-pub(crate) const UNIT: Shape<Unit> = Shape(unit_keys);
-pub(crate) const SUMMAND: Shape<Summand> = Shape(summand);
-pub(crate) const BOND: Shape<BondDecl> = Shape(bond);
-pub(crate) const METHOD: Shape<Recipe> = Shape(method);
-pub(crate) const STEP: Shape<Recipe> = Shape(step);
+pub(crate) const SYSTEM: TableKeys<System> = TableKeys(system);
+pub(crate) const SUPPLEMENT: TableKeys<System> = TableKeys(supplement);
+pub(crate) const UNIT: TableKeys<Unit> = TableKeys(unit_keys);
+pub(crate) const SUMMAND: TableKeys<Summand> = TableKeys(summand);
+pub(crate) const BOND: TableKeys<BondDecl> = TableKeys(bond);
+pub(crate) const METHOD: TableKeys<MethodConfig> = TableKeys(method);
+pub(crate) const STEP: TableKeys<MethodConfig> = TableKeys(step);
 
-fn system(it: &mut System, w: &mut Walk<'_, '_>) {
+fn system(it: &mut System, w: &mut KeyWalk<'_, '_>) {
     w.about("a co-simulation", |_, _| "the file".into());
     w.key(
         Required("experiment", "[experiment]` with `stop = 4.0"),
-        Shape(experiment),
+        TableKeys(experiment),
         &mut it.experiment,
         "",
     );
     let words = ["a table of components", "write `[component.name]`, once for each"];
     let (usual, pattern) = (Component::default(), COMPONENT_PATTERN);
-    let components = Named { shape: Shape(component), usual, kept: None, least: 1, pattern, words };
+    let components = NamedTables { shape: TableKeys(component), usual, kept: None, least: 1, pattern, words };
     let example = "[component.name]` with `source = \"native:model\"";
     w.key(Required("component", example), components, &mut it.components, "the simulators, by name");
-    if let Walk::Read(at) = w
+    if let KeyWalk::Read(at) = w
         && let Some(item) = at.section.get("component")
         && item.entries().is_some_and(|components| components.is_empty())
     {
         let hint = format!("write for example `{example}`");
-        at.tell("system/missing", ["a system needs at least one component", "empty", &hint], &item.span());
+        at.report("system/missing", ["a system needs at least one component", "empty", &hint], &item.span());
     }
     rest(it, w);
 }
 
 /// What another format of systems has no words for. Experiment and components are there already.
-fn supplement(it: &mut System, w: &mut Walk<'_, '_>) {
+fn supplement(it: &mut System, w: &mut KeyWalk<'_, '_>) {
     w.about("", |_, _| "the annotation of Cosimo".into());
     // What the supplement has a section for and does not say is as usual.
     if w.item("experiment").is_some() {
@@ -69,12 +69,12 @@ fn supplement(it: &mut System, w: &mut Walk<'_, '_>) {
         it.experiment = Experiment { start, stop, span, ..Experiment::default() };
     }
     if w.item("method").is_some() {
-        it.recipe = Recipe::default();
+        it.methods = MethodConfig::default();
     }
     if w.item("results").is_some() {
         it.results = Results::default();
     }
-    w.key("experiment", Shape(experiment_rest), &mut it.experiment, "");
+    w.key("experiment", TableKeys(experiment_rest), &mut it.experiment, "");
     let kept = |it: Component| {
         let Component { name, source, source_span, parameters, starts, units, step, span, .. } = it;
         let usual = Component::default();
@@ -83,45 +83,50 @@ fn supplement(it: &mut System, w: &mut Walk<'_, '_>) {
     let words = ["a table", "write `component = { name = value }`"];
     let (usual, pattern) = (Component::default(), COMPONENT_PATTERN);
     let components =
-        Named { shape: Shape(component_rest), usual, kept: Some(kept), least: 0, pattern, words };
+        NamedTables { shape: TableKeys(component_rest), usual, kept: Some(kept), least: 0, pattern, words };
     w.key("component", components, &mut it.components, "");
     rest(it, w);
 }
 
-fn rest(it: &mut System, w: &mut Walk<'_, '_>) {
-    w.key("connection", list(0, connection), &mut it.wires, "signals: input = sum of gain * output + offset");
+fn rest(it: &mut System, w: &mut KeyWalk<'_, '_>) {
+    w.key(
+        "connection",
+        list(0, connection),
+        &mut it.connections,
+        "signals: input = sum of gain * output + offset",
+    );
     w.key("bond", list(0, bond), &mut it.bonds, "power bonds: effort one way, flow the other");
     w.key("junction", list(0, junction), &mut it.junctions, "bonds that share one effort or one flow");
-    if let Walk::Read(at) = w {
+    if let KeyWalk::Read(at) = w {
         parts::check_unique(it, at);
     }
     let words = ["a table of groups", "write `[monolithic.name]` with `components = [\"a\", \"b\"]`"];
-    let (usual, pattern) = (StrongDecl::default(), NAME_PATTERN);
-    let groups = Named { shape: Shape(strong), usual, kept: None, least: 0, pattern, words };
+    let (usual, pattern) = (MonolithicDecl::default(), NAME_PATTERN);
+    let groups = NamedTables { shape: TableKeys(strong), usual, kept: None, least: 0, pattern, words };
     let doc = "components that are integrated together, by the name of the group";
-    w.key("monolithic", groups, &mut it.strong, doc);
-    w.key("method", METHOD, &mut it.recipe, "");
+    w.key("monolithic", groups, &mut it.monolithic, doc);
+    w.key("method", METHOD, &mut it.methods, "");
     let hint = "write `[island.name]` with `components = [\"a\"]`, and what `[method]` could say";
     let words = ["a table of islands", hint];
-    let usual = IslandDecl { recipe: it.recipe.clone(), ..IslandDecl::default() };
-    let islands = Named { shape: Shape(island), usual, kept: None, least: 0, pattern, words };
+    let usual = IslandDecl { methods: it.methods.clone(), ..IslandDecl::default() };
+    let islands = NamedTables { shape: TableKeys(island), usual, kept: None, least: 0, pattern, words };
     let doc = "methods of islands, by name; an island is what remains connected when lines are cut";
     w.key("island", islands, &mut it.islands, doc);
-    w.key("results", Shape(results), &mut it.results, "");
-    w.key("reference", maybe(Shape(reference)), &mut it.reference, "");
+    w.key("results", TableKeys(results), &mut it.results, "");
+    w.key("reference", maybe(TableKeys(reference)), &mut it.reference, "");
 }
 
-const END: Words<EndRule> = &[("exact", EndRule::Exact), ("after", EndRule::After)];
-const RECORD: Words<RecordPoint> =
+const END: WordValues<EndRule> = &[("exact", EndRule::Exact), ("after", EndRule::After)];
+const RECORD: WordValues<RecordPoint> =
     &[("after-exchange", RecordPoint::AfterExchange), ("before-exchange", RecordPoint::BeforeExchange)];
 
-fn experiment(it: &mut Experiment, w: &mut Walk<'_, '_>) {
+fn experiment(it: &mut Experiment, w: &mut KeyWalk<'_, '_>) {
     w.about("what is to be run", |_, _| "`[experiment]`".into());
     let known = w.key("start", Finite, &mut it.start, "where it begins, in seconds");
     let doc = "where it ends, in seconds; later than the start";
     let known = w.key(Required("stop", "stop = 4.0"), Finite, &mut it.stop, doc) && known;
     experiment_rest(it, w);
-    let Walk::Read(at) = w else { return };
+    let KeyWalk::Read(at) = w else { return };
     it.span = at.section.span.clone();
     // What could not be read cannot be compared.
     if let Some(item) = at.section.get("stop").filter(|_| known && it.stop <= it.start) {
@@ -129,7 +134,7 @@ fn experiment(it: &mut Experiment, w: &mut Walk<'_, '_>) {
     }
 }
 
-fn experiment_rest(it: &mut Experiment, w: &mut Walk<'_, '_>) {
+fn experiment_rest(it: &mut Experiment, w: &mut KeyWalk<'_, '_>) {
     w.about("what is to be run", |_, _| "`[experiment]`".into());
     let end = "whether the last step is cut to hit the stop time, or goes past it";
     w.key("end", END, &mut it.end, end);
@@ -137,13 +142,13 @@ fn experiment_rest(it: &mut Experiment, w: &mut Walk<'_, '_>) {
     w.key("history", maybe(text()), &mut it.history, "a table of outputs before the start");
 }
 
-fn component(it: &mut Component, w: &mut Walk<'_, '_>) {
+fn component(it: &mut Component, w: &mut KeyWalk<'_, '_>) {
     w.about("a simulator", |name, _| format!("component `{name}`"));
-    if let Walk::Read(at) = w {
+    if let KeyWalk::Read(at) = w {
         (it.name, it.span) = (at.item.key.into(), at.item.key_span.clone());
         if !is_component(&it.name) {
             let message = format!("{COMPONENT_RULE}, found {:?}", it.name);
-            at.tell("system/name", [&message, "not a name", ""], &it.span);
+            at.report("system/name", [&message, "not a name", ""], &it.span);
         }
     }
     let mut from = (std::mem::take(&mut it.source), it.source_span.clone());
@@ -152,7 +157,7 @@ fn component(it: &mut Component, w: &mut Walk<'_, '_>) {
     component_rest(it, w);
 }
 
-fn component_rest(it: &mut Component, w: &mut Walk<'_, '_>) {
+fn component_rest(it: &mut Component, w: &mut KeyWalk<'_, '_>) {
     w.about("a simulator", |name, _| format!("component `{name}`"));
     w.head(&it.name);
     w.key("parameters", each(any()), &mut it.parameters, "parameters of the model, by name");
@@ -168,7 +173,7 @@ fn component_rest(it: &mut Component, w: &mut Walk<'_, '_>) {
     it.step = w.item("step").and_then(|item| Some((step?, item.whole()))).or(old);
 }
 
-fn unit_keys(it: &mut Unit, w: &mut Walk<'_, '_>) {
+fn unit_keys(it: &mut Unit, w: &mut KeyWalk<'_, '_>) {
     w.about("a unit by SI units", |port, _| format!("the unit of `{port}`"));
     let mut name = (std::mem::take(&mut it.text), 0..0);
     w.key(Said("name"), text(), &mut name, "what it is called");
@@ -180,9 +185,9 @@ fn unit_keys(it: &mut Unit, w: &mut Walk<'_, '_>) {
     }
 }
 
-fn connection(it: &mut WireDecl, w: &mut Walk<'_, '_>) {
+fn connection(it: &mut ConnectionDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("a signal from outputs to an input", |_, _| "`[[connection]]`".into());
-    if let Walk::Read(at) = w {
+    if let KeyWalk::Read(at) = w {
         parts::check_sum(at);
     }
     let from = "the output, or several whose sum is wanted";
@@ -197,37 +202,38 @@ fn connection(it: &mut WireDecl, w: &mut Walk<'_, '_>) {
     w.key("convert", flag(), &mut it.convert, convert);
     match w {
         // What is said of the output stands before what is said of the input.
-        Walk::Write(page) => page.entries.sort_by_key(|entry| ["offset", "convert"].contains(&entry.key)),
-        Walk::Schema(schema) => parts::default_first(&mut schema.keys["convert"]),
+        KeyWalk::Write(page) => page.entries.sort_by_key(|entry| ["offset", "convert"].contains(&entry.key)),
+        KeyWalk::Schema(schema) => parts::default_first(&mut schema.keys["convert"]),
         _ => {}
     }
 }
 
 const MAP: &str = "what to take instead of each value that the output may have, as `{ 0 = 1, 1 = 0 }`";
 
-fn summand(it: &mut Summand, w: &mut Walk<'_, '_>) {
+fn summand(it: &mut Summand, w: &mut KeyWalk<'_, '_>) {
     w.about("one of several outputs", |_, _| "an output of `from`".into());
     w.key(Required("port", "port = \"component.output\""), port(), &mut it.port, "");
     w.key("gain", Finite, &mut it.gain, "what it is multiplied by");
     w.key("map", mapping(), &mut it.map, MAP);
 }
 
-const OPPOSITE: Words<Opposite> =
+const OPPOSITE: WordValues<Opposite> =
     &[("none", Opposite::Neither), ("effort", Opposite::Effort), ("flow", Opposite::Flow)];
-const DIRECTION: Words<Direction> = &[("a-to-b", Direction::AToB), ("b-to-a", Direction::BToA)];
+const DIRECTION: WordValues<PowerDirection> =
+    &[("a-to-b", PowerDirection::AToB), ("b-to-a", PowerDirection::BToA)];
 
-fn bond(it: &mut BondDecl, w: &mut Walk<'_, '_>) {
+fn bond(it: &mut BondDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("a power bond", |_, _| "`[[bond]]`".into());
     w.called("bond", &mut it.name, &mut it.span);
     w.key(
         Required("a", "a = { effort = \"component.F\", flow = \"component.v\" }"),
-        Shape(ports),
+        TableKeys(ports),
         &mut it.a,
         "",
     );
     w.key(
         Required("b", "b = { effort = \"component.F\", flow = \"component.v\" }"),
-        Shape(ports),
+        TableKeys(ports),
         &mut it.b,
         "",
     );
@@ -246,16 +252,16 @@ fn bond(it: &mut BondDecl, w: &mut Walk<'_, '_>) {
         "of this bond, before that of the estimate",
     );
     w.key(Alone("energy_scale"), maybe(Positive), &mut it.energy_scale, "a typical energy, in J");
-    w.key("line", maybe(Shape(line)), &mut it.line, "");
+    w.key("line", maybe(TableKeys(line)), &mut it.line, "");
 }
 
-fn ports(it: &mut PowerPort, w: &mut Walk<'_, '_>) {
+fn ports(it: &mut PowerPort, w: &mut KeyWalk<'_, '_>) {
     w.about("the two variables of a power port, both of one component", |key, bond| {
         format!("`{key}` of {bond}")
     });
     w.key(Required("effort", "effort = \"component.port\""), port(), &mut it.effort, "");
     w.key(Required("flow", "flow = \"component.port\""), port(), &mut it.flow, "");
-    let Walk::Read(at) = w else { return };
+    let KeyWalk::Read(at) = w else { return };
     let owner = |port: &str| at.context.components.split(port).ok().map(|(_, owner, _)| owner.to_owned());
     if let (Some(left), Some(right)) = (owner(&it.effort.0), owner(&it.flow.0))
         && left != right
@@ -263,15 +269,15 @@ fn ports(it: &mut PowerPort, w: &mut Walk<'_, '_>) {
         let title = &at.section.title;
         let message = format!("{title} takes its effort from `{left}` but its flow from `{right}`");
         let hint = "effort and flow of one side belong to one component; the other side is the other one";
-        at.tell("system/two-components", [&message, &format!("not a port of `{left}`"), hint], &it.flow.1);
+        at.report("system/two-components", [&message, &format!("not a port of `{left}`"), hint], &it.flow.1);
     }
 }
 
-const COMMON: Words<Common> = &[("effort", Common::Effort), ("flow", Common::Flow)];
+const COMMON: WordValues<Common> = &[("effort", Common::Effort), ("flow", Common::Flow)];
 /// Whether power leaves.
-const POWER: Words<bool> = &[("enters", false), ("leaves", true)];
+const POWER: WordValues<bool> = &[("enters", false), ("leaves", true)];
 
-fn junction(it: &mut JunctionDecl, w: &mut Walk<'_, '_>) {
+fn junction(it: &mut JunctionDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("several bonds in one point", |_, _| "`[[junction]]`".into());
     w.called("junction", &mut it.name, &mut it.span);
     let common = "the variable that all sides share; the others sum to zero";
@@ -282,18 +288,18 @@ fn junction(it: &mut JunctionDecl, w: &mut Walk<'_, '_>) {
     w.key("energy_scale", maybe(Positive), &mut it.energy_scale, "a typical energy, in J");
 }
 
-fn side(it: &mut JunctionSide, w: &mut Walk<'_, '_>) {
+fn side(it: &mut JunctionSide, w: &mut KeyWalk<'_, '_>) {
     w.about("one side, its variables both of one component", |_, node| format!("a side of {node}"));
     ports(&mut it.port, w);
     w.key("power", POWER, &mut it.leaves, "whether effort times flow counts power that enters or leaves");
 }
 
-const BETWEEN: Words<StampInterpolation> =
+const BETWEEN: WordValues<StampInterpolation> =
     &[("linear", StampInterpolation::Linear), ("hermite", StampInterpolation::Hermite)];
 /// Whether there is one.
-const CONTROL: Words<bool> = &[("none", false), ("steady-state", true)];
-const IMPEDANCES: Words<Impedances> = &[("own", Impedances::Own), ("common", Impedances::Common)];
-const BOUNDARY: Words<Boundary> = &[
+const CONTROL: WordValues<bool> = &[("none", false), ("steady-state", true)];
+const IMPEDANCES: WordValues<Impedances> = &[("own", Impedances::Own), ("common", Impedances::Common)];
+const BOUNDARY: WordValues<Boundary> = &[
     ("best", Boundary::Best),
     ("inside", Boundary::Inside),
     ("corrected", Boundary::Corrected),
@@ -302,14 +308,14 @@ const BOUNDARY: Words<Boundary> = &[
     ("held", Boundary::Held),
 ];
 
-fn line(it: &mut LineDecl, w: &mut Walk<'_, '_>) {
+fn line(it: &mut LineDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("a delay between the sides: both give their flow and take the effort", |_, bond| {
         format!("`line` of {bond}")
     });
-    let mut ways = [Some(it.impedance).filter(|_| matches!(w, Walk::Write(_))), None, None];
+    let mut ways = [Some(it.impedance).filter(|_| matches!(w, KeyWalk::Write(_))), None, None];
     match w {
-        Walk::Read(at) => parts::check_ways(at),
-        Walk::Schema(schema) => {
+        KeyWalk::Read(at) => parts::check_ways(at),
+        KeyWalk::Schema(schema) => {
             schema.rules.push(("oneOf", json!(WAYS.map(|way| json!({ "required": [way] })))));
         }
         _ => {}
@@ -348,20 +354,20 @@ fn line(it: &mut LineDecl, w: &mut Walk<'_, '_>) {
     w.key("boundary", BOUNDARY, &mut it.boundary, "how the effort reaches the simulators");
     w.key("mass_a", maybe(Positive), &mut it.mass[0], "effort per rate of the flow of side a");
     w.key("mass_b", maybe(Positive), &mut it.mass[1], "effort per rate of the flow of side b");
-    let Walk::Read(at) = w else { return };
+    let KeyWalk::Read(at) = w else { return };
     it.most = at.section.get("most").and(most).unwrap_or(usual);
     it.span = at.item.whole();
     parts::check_line(it, control, at);
 }
 
-fn strong(it: &mut StrongDecl, w: &mut Walk<'_, '_>) {
+fn strong(it: &mut MonolithicDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("one system of equations out of several units", |name, _| format!("`[monolithic.{name}]`"));
     w.named("group", &mut it.name, &mut it.span);
-    if let Walk::Read(at) = w
+    if let KeyWalk::Read(at) = w
         && at.context.components.get(&it.name).is_some()
     {
         let message = format!("`{}` is the name of a component and of a group", it.name);
-        at.tell("system/name", [&message, "taken", ""], &it.span);
+        at.report("system/name", [&message, "taken", ""], &it.span);
     }
     let example = "components = [\"a\", \"b\"]";
     w.key(Required("components", example), components(2), &mut it.components, "");
@@ -372,13 +378,13 @@ fn strong(it: &mut StrongDecl, w: &mut Walk<'_, '_>) {
     w.key("largest_step", option("largest_step", Some(Positive)), own, "of the integrator, in s");
 }
 
-pub(crate) const EXCHANGE: Words<Exchange> = &[("stale", Exchange::Stale), ("fresh", Exchange::Fresh)];
+pub(crate) const EXCHANGE: WordValues<Exchange> = &[("stale", Exchange::Stale), ("fresh", Exchange::Fresh)];
 pub(crate) const EXCHANGE_DOC: &str = "which outputs others get to see";
-const REJECT: Words<Reject> = &[("never", Reject::Never), ("above-one", Reject::AboveOne)];
+const REJECT: WordValues<Reject> = &[("never", Reject::Never), ("above-one", Reject::AboveOne)];
 
-fn method(it: &mut Recipe, w: &mut Walk<'_, '_>) {
+fn method(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
     w.about("the chosen methods", |_, _| "`[method]`".into());
-    let (usual, origin) = (Recipe::default(), w.origin());
+    let (usual, origin) = (MethodConfig::default(), w.origin());
     let open = |choice: Choice| Choice { origin, ..choice };
     w.key(Short("schedule"), method_of("partition"), &mut it.partition, "short for `partition`, swept once");
     w.key(Alone("partition"), method_of("partition"), &mut it.partition, "who steps with whom, and when");
@@ -391,7 +397,7 @@ fn method(it: &mut Recipe, w: &mut Walk<'_, '_>) {
     w.key(Alone("exchange"), exchanges, &mut it.exchange, EXCHANGE_DOC);
     w.key("step", STEP, it, "");
     match w {
-        Walk::Read(at) => {
+        KeyWalk::Read(at) => {
             if let Some(item) = at.section.get("step") {
                 it.step.span = item.whole();
             }
@@ -400,7 +406,7 @@ fn method(it: &mut Recipe, w: &mut Walk<'_, '_>) {
                 parts::check_schedule(&schedule, at);
             }
         }
-        Walk::Schema(schema) => {
+        KeyWalk::Schema(schema) => {
             let others = json!([{ "required": ["partition"] }, { "required": ["iteration"] }]);
             schema.rules.push(("not", json!({ "required": ["schedule"], "anyOf": others })));
         }
@@ -408,12 +414,12 @@ fn method(it: &mut Recipe, w: &mut Walk<'_, '_>) {
     }
 }
 
-fn step(it: &mut Recipe, w: &mut Walk<'_, '_>) {
+fn step(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
     w.about("the size of steps", |_, _| "`step`".into());
     let beside = w.item("estimate").is_some();
     let estimate = "what measures the error of a step";
     let known = w.key(Alone("estimate"), method_of("estimate"), &mut it.estimate, estimate);
-    w.key(Alone("controller"), method_of("controller"), &mut it.law, "how the error changes the size");
+    w.key(Alone("controller"), method_of("controller"), &mut it.controller, "how the error changes the size");
     let error = "the error that is just good enough";
     w.key("tolerance", tolerance(beside, known), &mut it.estimate, error);
     let it = &mut it.step;
@@ -429,7 +435,7 @@ fn step(it: &mut Recipe, w: &mut Walk<'_, '_>) {
     let grow = within("a finite number of at least 1", |ratio| ratio >= 1.0, limits);
     w.key("grow", grow, &mut it.grow, "the largest ratio of neighbouring sizes");
     w.key(Alone("reject"), REJECT, &mut it.reject, "what happens to a step whose error is too large");
-    let Walk::Read(at) = w else { return };
+    let KeyWalk::Read(at) = w else { return };
     if sized {
         it.size_origin = at.context.origin;
     }
@@ -441,25 +447,25 @@ fn step(it: &mut Recipe, w: &mut Walk<'_, '_>) {
             Some(_) => String::new(),
             None => format!("without `min`, the least step is {} s", it.min),
         };
-        at.tell("system/value", [&message, "the limits cross", &hint], &item.span());
+        at.report("system/value", [&message, "the limits cross", &hint], &item.span());
     }
 }
 
-fn island(it: &mut IslandDecl, w: &mut Walk<'_, '_>) {
+fn island(it: &mut IslandDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("the methods of one island, where they are not those of `method`", |name, _| {
         format!("`[island.{name}]`")
     });
     w.named("island", &mut it.name, &mut it.span);
     let doc = "components of the island: one is enough";
     w.key(Required("components", "components = [\"a\"]"), components(1), &mut it.components, doc);
-    method(&mut it.recipe, w);
-    if let Walk::Schema(schema) = w {
+    method(&mut it.methods, w);
+    if let KeyWalk::Schema(schema) = w {
         let required = std::mem::take(&mut schema.required);
         schema.rules.push(("required", json!(required)));
     }
 }
 
-fn results(it: &mut Results, w: &mut Walk<'_, '_>) {
+fn results(it: &mut Results, w: &mut KeyWalk<'_, '_>) {
     w.about("what goes into result files", |_, _| "`[results]`".into());
     let patterns = texts(check_pattern, None, json!({ "type": "string", "pattern": "^(!.|[^!])" }));
     let variables = "patterns of the variables to keep, with `*` and `?`; `!` before one leaves out";
@@ -468,7 +474,7 @@ fn results(it: &mut Results, w: &mut Walk<'_, '_>) {
     w.key("every", maybe(Positive), &mut it.every, every);
 }
 
-fn reference(it: &mut ReferenceDecl, w: &mut Walk<'_, '_>) {
+fn reference(it: &mut ReferenceDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("what to compare with", |_, _| "`[reference]`".into());
     w.key(Required("model", "model = \"name\""), model(), &mut it.model, "the undivided model");
     let ports = "ports as `component.port`, and the column each should equal";

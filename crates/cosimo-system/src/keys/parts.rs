@@ -6,17 +6,17 @@ use serde_json::{Value as Json, json};
 
 use super::SUMMAND;
 use super::codec::{checked, known_port, plain, port};
-use super::walk::{Codec, Key, Reading, Walk, codec};
+use super::walk::{Codec, Key, KeyWalk, TableReader, codec};
 use crate::problem::Span;
 use crate::schema::{PORT, number, one_of, reference_to};
 use crate::system::{LineDecl, Summand, System};
 use crate::toml::section::{Item, value};
 use crate::write;
 
-impl Walk<'_, '_> {
+impl KeyWalk<'_, '_> {
     /// The key of a table is its name.
     pub(crate) fn named(&mut self, kind: &str, name: &mut String, span: &mut Span) {
-        if let Walk::Read(at) = self {
+        if let KeyWalk::Read(at) = self {
             (*name, *span) = (at.item.key.into(), at.item.key_span.clone());
             check_name(kind, name, span, at);
         }
@@ -26,16 +26,16 @@ impl Walk<'_, '_> {
     /// The name, given or counted, goes into the title of later problems.
     pub(crate) fn called(&mut self, kind: &'static str, name: &mut String, span: &mut Span) {
         let mut given = (std::mem::take(name), span.clone());
-        if let Walk::Read(at) = self {
+        if let KeyWalk::Read(at) = self {
             given = (format!("{kind}{}", at.index + 1), at.section.span.clone());
         }
-        let check = |item: &Item<'_>, name: &str, at: &mut Reading<'_, '_>| {
+        let check = |item: &Item<'_>, name: &str, at: &mut TableReader<'_, '_>| {
             check_name(kind, name, &item.span(), at);
             true
         };
         self.key(Key::Said("name"), checked(check, |_, _| reference_to("name")), &mut given, "");
         (*name, *span) = given;
-        if let Walk::Read(at) = self {
+        if let KeyWalk::Read(at) = self {
             at.section.title = format!("{kind} `{name}`");
         }
     }
@@ -46,32 +46,32 @@ pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
 }
 
-fn check_name(kind: &str, name: &str, span: &Span, at: &mut Reading<'_, '_>) {
+fn check_name(kind: &str, name: &str, span: &Span, at: &mut TableReader<'_, '_>) {
     if !is_name(name) {
         let message = format!("the name of a {kind} is made of letters, digits, `_` and `-`, found {name:?}");
-        at.tell("system/name", [&message, "not a name", ""], span);
+        at.report("system/name", [&message, "not a name", ""], span);
     }
 }
 
-pub(super) fn check_unique(system: &System, at: &mut Reading<'_, '_>) {
+pub(super) fn check_unique(system: &System, at: &mut TableReader<'_, '_>) {
     let bonds = system.bonds.iter().map(|bond| (&bond.name, &bond.span));
     let junctions = system.junctions.iter().map(|junction| (&junction.name, &junction.span));
     let named: Vec<(&String, &Span)> = bonds.chain(junctions).collect();
     for (index, (name, span)) in named.iter().enumerate() {
         if named[..index].iter().any(|(earlier, _)| earlier == name) {
             let message = format!("two bonds or junctions are called `{name}`");
-            at.tell("system/duplicate-name", [&message, "the second one", "give it another `name`"], span);
+            at.report("system/duplicate-name", [&message, "the second one", "give it another `name`"], span);
         }
     }
 }
 
 /// Where a simulator comes from.
 pub(super) fn source() -> Codec<(String, Span)> {
-    let check = |item: &Item<'_>, source: &str, at: &mut Reading<'_, '_>| {
+    let check = |item: &Item<'_>, source: &str, at: &mut TableReader<'_, '_>| {
         if at.context.registry.source(source).is_none() {
             let message = format!("no kind of simulator takes the source `{source}`");
             let hint = suggest_source(source, at.context.registry);
-            at.tell("system/unknown-source", [&message, "unknown source", &hint], &item.span());
+            at.report("system/unknown-source", [&message, "unknown source", &hint], &item.span());
         }
         true
     };
@@ -113,7 +113,7 @@ fn suggest_source(source: &str, registry: &Registry) -> String {
 
 /// An output, or several whose sum is wanted: ports, or tables with one in them.
 pub(super) fn sum() -> Codec<Vec<Summand>> {
-    let read = |item: &Item<'_>, _: Option<&Vec<Summand>>, at: &mut Reading<'_, '_>| {
+    let read = |item: &Item<'_>, _: Option<&Vec<Summand>>, at: &mut TableReader<'_, '_>| {
         let Some(items) = item.list() else {
             return Some(vec![Summand::plain((port().read)(item, None, at).unwrap_or_default())]);
         };
@@ -144,7 +144,7 @@ pub(super) fn sum() -> Codec<Vec<Summand>> {
 }
 
 /// Gain and map stand beside `from` where that is one output.
-pub(super) fn check_sum(at: &mut Reading<'_, '_>) {
+pub(super) fn check_sum(at: &mut TableReader<'_, '_>) {
     let from = at.section.get("from");
     if from.as_ref().is_some_and(|from| from.list().is_none()) {
         return;
@@ -154,7 +154,7 @@ pub(super) fn check_sum(at: &mut Reading<'_, '_>) {
     for item in given.into_iter().flatten().filter(|_| from.is_some()) {
         let message = format!("`{}` stands beside each of several outputs, not beside all", item.key);
         let hint = format!("write `from = [{{ port = \"a.y\", {} = .. }}, \"b.y\"]`", item.key);
-        at.tell("system/value", [&message, "of which one?", &hint], &item.whole());
+        at.report("system/value", [&message, "of which one?", &hint], &item.whole());
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn default_first(key: &mut Json) {
 pub(super) const WAYS: [&str; 3] = ["impedance", "stiffness", "capacitance"];
 
 /// The impedance is said in one of three ways.
-pub(super) fn check_ways(at: &mut Reading<'_, '_>) {
+pub(super) fn check_ways(at: &mut TableReader<'_, '_>) {
     let title = &at.section.title;
     let (message, label) = match WAYS.iter().filter_map(|key| at.section.get(key)).count() {
         0 => (format!("{title} needs `impedance`"), "`impedance` is missing"),
@@ -178,21 +178,21 @@ pub(super) fn check_ways(at: &mut Reading<'_, '_>) {
     };
     at.section.hidden.extend(WAYS);
     let hint = "one of `impedance` (effort per flow), `stiffness` (impedance / delay), `capacitance` (delay / impedance)";
-    at.tell("system/missing", [&message, label, hint], &at.item.whole());
+    at.report("system/missing", [&message, label, hint], &at.item.whole());
 }
 
-pub(super) fn check_line(line: &LineDecl, control: bool, at: &mut Reading<'_, '_>) {
+pub(super) fn check_line(line: &LineDecl, control: bool, at: &mut TableReader<'_, '_>) {
     let title = at.section.title.clone();
     if let Some(item) = at.section.get("steady").filter(|_| !control) {
         let message = format!("`steady` of {title} has no effect where delays are not controlled");
         let hint = "write `control = \"steady-state\"` beside it";
-        at.tell("system/conflict", [&message, "the test for standing still", hint], &item.key_span);
+        at.report("system/conflict", [&message, "the test for standing still", hint], &item.key_span);
     }
     if (0..2).any(|side| line.most[side] < line.factor[side])
         && let Some(item) = at.section.get("most").or(at.section.get("factor"))
     {
         let message = format!("`factor` of {title} is above `most`: {:?} and {:?}", line.factor, line.most);
-        at.tell("system/value", [&message, "the limits cross", ""], &item.span());
+        at.report("system/value", [&message, "the limits cross", ""], &item.span());
     }
 }
 
@@ -213,12 +213,12 @@ pub(super) fn option(key: &'static str, range: Option<Range>) -> Codec<Vec<(Stri
     )
 }
 
-pub(super) fn check_schedule(schedule: &Item<'_>, at: &mut Reading<'_, '_>) {
+pub(super) fn check_schedule(schedule: &Item<'_>, at: &mut TableReader<'_, '_>) {
     for other in ["partition", "iteration"].map(|key| at.section.get(key)).into_iter().flatten() {
         let message = format!("`schedule` and `{}` cannot stand together", other.key);
         let hint = "`schedule` is short for `partition` with `iteration = \"once\"`; keep one spelling";
         let label = format!("already says `{}`", other.key);
-        at.tell("system/conflict", [&message, &label, hint], &schedule.key_span);
+        at.report("system/conflict", [&message, &label, hint], &schedule.key_span);
     }
 }
 
@@ -227,20 +227,20 @@ pub(crate) fn is_pattern(pattern: &str) -> bool {
     !pattern.strip_prefix('!').unwrap_or(pattern).is_empty()
 }
 
-pub(super) fn check_pattern(pattern: &str, span: &Span, at: &mut Reading<'_, '_>) {
+pub(super) fn check_pattern(pattern: &str, span: &Span, at: &mut TableReader<'_, '_>) {
     if !is_pattern(pattern) {
         let message = format!("a pattern must have letters, found {pattern:?}");
-        at.tell("system/value", [&message, "empty pattern", ""], span);
+        at.report("system/value", [&message, "empty pattern", ""], span);
     }
 }
 
 /// The undivided model.
 pub(super) fn model() -> Codec<(String, Span)> {
-    let check = |item: &Item<'_>, name: &str, at: &mut Reading<'_, '_>| {
+    let check = |item: &Item<'_>, name: &str, at: &mut TableReader<'_, '_>| {
         if reference(name, at.context.registry).is_none() {
             let message = format!("no reference model is called `{name}`");
             let hint = suggest(name, at.context.registry.references.iter().map(|entry| entry.name));
-            at.tell("system/unknown-reference", [&message, "unknown model", &hint], &item.span());
+            at.report("system/unknown-reference", [&message, "unknown model", &hint], &item.span());
         }
         true
     };
@@ -261,22 +261,23 @@ fn reference(name: &str, registry: &Registry) -> Option<&'static ReferenceEntry>
 
 /// Ports, and the columns of a reference that they should equal.
 pub(super) fn columns(model: String) -> Codec<Vec<(String, String, Span)>> {
-    let read = move |item: &Item<'_>, _: Option<&Vec<(String, String, Span)>>, at: &mut Reading<'_, '_>| {
-        let entry = reference(&model, at.context.registry);
-        let mut ports = Vec::new();
-        for item in item.free(at.out) {
-            let known = known_port("ports", item.key, &item.key_span, at);
-            let Some((column, span)) = item.text(at.out) else { continue };
-            if let Some(entry) = entry.filter(|entry| !entry.columns.contains(&column.as_str())) {
-                let message = format!("the reference `{}` has no column `{column}`", entry.name);
-                let hint = suggest(&column, entry.columns.iter().copied());
-                at.tell("system/unknown-column", [&message, "unknown column", &hint], &span);
-            } else if known {
-                ports.push((item.key.into(), column, item.whole()));
+    let read =
+        move |item: &Item<'_>, _: Option<&Vec<(String, String, Span)>>, at: &mut TableReader<'_, '_>| {
+            let entry = reference(&model, at.context.registry);
+            let mut ports = Vec::new();
+            for item in item.free(at.out) {
+                let known = known_port("ports", item.key, &item.key_span, at);
+                let Some((column, span)) = item.text(at.out) else { continue };
+                if let Some(entry) = entry.filter(|entry| !entry.columns.contains(&column.as_str())) {
+                    let message = format!("the reference `{}` has no column `{column}`", entry.name);
+                    let hint = suggest(&column, entry.columns.iter().copied());
+                    at.report("system/unknown-column", [&message, "unknown column", &hint], &span);
+                } else if known {
+                    ports.push((item.key.into(), column, item.whole()));
+                }
             }
-        }
-        Some(ports)
-    };
+            Some(ports)
+        };
     let write = |ports: &Vec<(String, String, Span)>| {
         let ports = ports.iter().map(|(port, column, _)| (port.clone(), write::text(column)));
         plain(write::table(&ports.collect::<Vec<_>>()))

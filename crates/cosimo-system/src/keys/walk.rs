@@ -5,15 +5,15 @@ use ::toml::de::{DeTable, DeValue};
 use cosimo_core::Registry;
 use serde_json::{Map, Value as Json, json};
 
+use crate::method_config::ChoiceOrigin;
 use crate::names::Names;
 use crate::problem::{Problem, Span};
-use crate::recipe::Origin;
 use crate::schema;
 use crate::toml::section::{Item, Section};
 use crate::write::table;
 
-type Read<V> = dyn Fn(&Item<'_>, Option<&V>, &mut Reading<'_, '_>) -> Option<V>;
-type Write<V> = dyn Fn(&V) -> Option<Written>;
+type Read<V> = dyn Fn(&Item<'_>, Option<&V>, &mut TableReader<'_, '_>) -> Option<V>;
+type Write<V> = dyn Fn(&V) -> Option<KeyText>;
 type Describe = dyn Fn(&str, Option<Json>, &Registry) -> Json;
 
 /// How one value stands in a file.
@@ -25,21 +25,21 @@ pub(crate) struct Codec<V> {
 }
 
 pub(crate) fn codec<V>(
-    read: impl Fn(&Item<'_>, Option<&V>, &mut Reading<'_, '_>) -> Option<V> + 'static,
-    write: impl Fn(&V) -> Option<Written> + 'static,
+    read: impl Fn(&Item<'_>, Option<&V>, &mut TableReader<'_, '_>) -> Option<V> + 'static,
+    write: impl Fn(&V) -> Option<KeyText> + 'static,
     schema: impl Fn(&str, Option<Json>, &Registry) -> Json + 'static,
 ) -> Codec<V> {
     Codec { read: Box::new(read), write: Box::new(write), schema: Box::new(schema) }
 }
 
-pub(crate) enum Walk<'w, 't> {
-    Read(Reading<'w, 't>),
-    Write(Page),
+pub(crate) enum KeyWalk<'w, 't> {
+    Read(TableReader<'w, 't>),
+    Write(TableEntries),
     Schema(Properties<'w>),
 }
 
 /// A table that is being read.
-pub(crate) struct Reading<'w, 't> {
+pub(crate) struct TableReader<'w, 't> {
     pub section: Section<'t>,
     pub item: Item<'t>,
     /// Among the tables of a list.
@@ -61,17 +61,17 @@ pub(crate) struct Context<'a> {
     /// Components, the ones with problems included.
     pub components: Names<'a>,
     /// `File` or `CommandLine`.
-    pub origin: Origin,
+    pub origin: ChoiceOrigin,
 }
 
 impl Context<'_> {
     /// Places in the text of a flag are not places in the file.
     pub(crate) fn place(&self, span: Span) -> Span {
-        if self.origin == Origin::CommandLine { 0..0 } else { span }
+        if self.origin == ChoiceOrigin::CommandLine { 0..0 } else { span }
     }
 }
 
-impl<'w, 't> Reading<'w, 't> {
+impl<'w, 't> TableReader<'w, 't> {
     fn new(
         table: &'t DeTable<'t>,
         item: Item<'t>,
@@ -81,11 +81,11 @@ impl<'w, 't> Reading<'w, 't> {
     ) -> Self {
         let (title, asked) = (String::new(), Vec::new());
         let section = Section { title: String::new(), span: item.span(), table, hidden: Vec::new() };
-        Reading { section, item, index: 0, asked, title, around, context, out }
+        TableReader { section, item, index: 0, asked, title, around, context, out }
     }
 
     /// A problem: its message, what stands at the place, and what to do, if anything.
-    pub(crate) fn tell(&mut self, code: &'static str, [message, label, hint]: [&str; 3], span: &Span) {
+    pub(crate) fn report(&mut self, code: &'static str, [message, label, hint]: [&str; 3], span: &Span) {
         let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
         self.out.push(Problem { hint, ..Problem::error(code, message, span.clone()).label(label) });
     }
@@ -93,53 +93,53 @@ impl<'w, 't> Reading<'w, 't> {
 
 /// The keys of a table that have a value, defaults included.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Page {
+pub(crate) struct TableEntries {
     /// Of a table that stands under a name.
     pub name: Option<String>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<KeyEntry>,
 }
 
 #[derive(Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct KeyEntry {
     pub key: &'static str,
     /// Written even where it equals its default.
     always: bool,
-    pub written: Written,
+    pub written: KeyText,
 }
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum Written {
+pub(crate) enum KeyText {
     Plain(String),
     /// Even if it equals what is usual.
     Again(String),
     /// With what is usual, of which nothing is written.
-    Table(Page, Page),
-    Tables(Vec<Page>, Page),
+    Table(TableEntries, TableEntries),
+    Tables(Vec<TableEntries>, TableEntries),
 }
 
-impl Written {
+impl KeyText {
     pub(crate) fn text(&self) -> String {
         match self {
-            Written::Plain(text) | Written::Again(text) => text.clone(),
-            Written::Table(page, usual) => table(&page.beside(usual)),
-            Written::Tables(pages, usual) => {
-                let line = |page: &Page| format!("  {},\n", table(&page.beside(usual)));
+            KeyText::Plain(text) | KeyText::Again(text) => text.clone(),
+            KeyText::Table(page, usual) => table(&page.beside(usual)),
+            KeyText::Tables(pages, usual) => {
+                let line = |page: &TableEntries| format!("  {},\n", table(&page.beside(usual)));
                 format!("[\n{}]", pages.iter().map(line).collect::<String>())
             }
         }
     }
 }
 
-impl Page {
+impl TableEntries {
     /// The keys that differ from what is usual.
-    pub(crate) fn beside(&self, usual: &Page) -> Vec<(String, String)> {
-        let line = |entry: &Entry| {
+    pub(crate) fn beside(&self, usual: &TableEntries) -> Vec<(String, String)> {
+        let line = |entry: &KeyEntry| {
             let usual = usual.entries.iter().find(|usual| usual.key == entry.key && !usual.always);
             let text = match (&entry.written, usual.map(|usual| &usual.written)) {
-                (Written::Table(page, _), Some(Written::Table(usual, _))) => {
+                (KeyText::Table(page, _), Some(KeyText::Table(usual, _))) => {
                     Some(page.beside(usual)).filter(|lines| !lines.is_empty()).map(|lines| table(&lines))?
                 }
-                (Written::Plain(text), Some(Written::Plain(usual))) if text == usual => return None,
+                (KeyText::Plain(text), Some(KeyText::Plain(usual))) if text == usual => return None,
                 (written, _) => written.text(),
             };
             Some((entry.key.to_owned(), text))
@@ -177,7 +177,7 @@ impl From<&'static str> for Key {
     }
 }
 
-impl Walk<'_, '_> {
+impl KeyWalk<'_, '_> {
     /// One row of the table: whether there is no problem with it.
     pub(crate) fn key<V>(
         &mut self,
@@ -190,11 +190,11 @@ impl Walk<'_, '_> {
         let (Key::Optional(key) | Key::Alone(key) | Key::Short(key) | Key::Said(key) | Key::Required(key, _)) =
             row;
         match self {
-            Walk::Read(at) => {
+            KeyWalk::Read(at) => {
                 let before = at.out.len();
                 let item = match row {
                     // The command line sets single keys of what is complete.
-                    Key::Required(_, example) if at.context.origin == Origin::File => {
+                    Key::Required(_, example) if at.context.origin == ChoiceOrigin::File => {
                         at.section.required(key, example, at.out)
                     }
                     _ => at.section.get(key),
@@ -205,19 +205,19 @@ impl Walk<'_, '_> {
                 }
                 return at.out.len() == before;
             }
-            Walk::Write(page) => {
+            KeyWalk::Write(page) => {
                 let written = (codec.write)(place).filter(|_| !matches!(row, Key::Short(_)));
                 let always = matches!(row, Key::Said(_) | Key::Required(..));
-                page.entries.extend(written.map(|written| Entry { key, always, written }));
+                page.entries.extend(written.map(|written| KeyEntry { key, always, written }));
             }
-            Walk::Schema(table) => {
+            KeyWalk::Schema(table) => {
                 let default = match (codec.write)(place) {
                     _ if matches!(row, Key::Required(..)) => {
                         table.required.push(key);
                         None
                     }
                     // What JSON has no words for, as an infinite number, is no default that it could show.
-                    Some(Written::Plain(text)) => serde_json::from_str(&text).ok(),
+                    Some(KeyText::Plain(text)) => serde_json::from_str(&text).ok(),
                     _ => None,
                 };
                 table.keys.insert(key.into(), (codec.schema)(doc, default, table.registry));
@@ -229,58 +229,62 @@ impl Walk<'_, '_> {
     /// What the table is, and how messages call it, by its key and by the table around it.
     pub(crate) fn about(&mut self, doc: &'static str, title: fn(&str, &str) -> String) {
         match self {
-            Walk::Read(at) if at.title.is_empty() => {
+            KeyWalk::Read(at) if at.title.is_empty() => {
                 at.title = title(at.item.key, at.around);
                 at.section.title.clone_from(&at.title);
             }
-            Walk::Schema(schema) => schema.doc = schema.doc.or(Some(doc)),
+            KeyWalk::Schema(schema) => schema.doc = schema.doc.or(Some(doc)),
             _ => {}
         }
     }
 
     /// The item that is being read.
     pub(crate) fn item(&self, key: &str) -> Option<Item<'_>> {
-        if let Walk::Read(at) = self { at.section.get(key) } else { None }
+        if let KeyWalk::Read(at) = self { at.section.get(key) } else { None }
     }
 
     /// Of what a key that is there leaves open: a file takes the default, the command line chooses it.
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> ChoiceOrigin {
         match self {
-            Walk::Read(at) if at.context.origin == Origin::CommandLine => Origin::CommandLine,
-            _ => Origin::Default,
+            KeyWalk::Read(at) if at.context.origin == ChoiceOrigin::CommandLine => ChoiceOrigin::CommandLine,
+            _ => ChoiceOrigin::Default,
         }
     }
 
     /// The name that a table stands under in its section.
     pub(crate) fn head(&mut self, name: &str) {
-        if let Walk::Write(page) = self {
+        if let KeyWalk::Write(page) = self {
             page.name = Some(name.into());
         }
     }
 }
 
 /// A kind of table: a row for each of its keys.
-pub(crate) struct Shape<T>(pub fn(&mut T, &mut Walk<'_, '_>));
+pub(crate) struct TableKeys<T>(pub fn(&mut T, &mut KeyWalk<'_, '_>));
 
-impl<T> Copy for Shape<T> {}
+impl<T> Copy for TableKeys<T> {}
 
-impl<T> Clone for Shape<T> {
-    fn clone(&self) -> Shape<T> {
+impl<T> Clone for TableKeys<T> {
+    fn clone(&self) -> TableKeys<T> {
         *self
     }
 }
 
-impl<T: Default + Clone + 'static> Shape<T> {
+impl<T: Default + Clone + 'static> TableKeys<T> {
     /// How messages call it, and its keys.
     fn probe(&self, key: &str, around: &str) -> (String, Vec<(&'static str, bool)>) {
         let (registry, empty, value) =
             (Registry::default(), DeTable::new(), Spanned::new(0..0, DeValue::Boolean(true)));
         let context =
-            Context { registry: &registry, components: Names::default(), origin: Origin::CommandLine };
+            Context { registry: &registry, components: Names::default(), origin: ChoiceOrigin::CommandLine };
         let (item, mut out) = (Item { key, key_span: 0..0, value: &value }, Vec::new());
-        let mut walk = Walk::Read(Reading::new(&empty, item, around, &context, &mut out));
+        let mut walk = KeyWalk::Read(TableReader::new(&empty, item, around, &context, &mut out));
         (self.0)(&mut T::default(), &mut walk);
-        if let Walk::Read(Reading { title, asked, .. }) = walk { (title, asked) } else { Default::default() }
+        if let KeyWalk::Read(TableReader { title, asked, .. }) = walk {
+            (title, asked)
+        } else {
+            Default::default()
+        }
     }
 
     /// The keys that the command line may set alone.
@@ -294,7 +298,7 @@ impl<T: Default + Clone + 'static> Shape<T> {
         item: &Item<'_>,
         index: usize,
         usual: &T,
-        at: &mut Reading<'_, '_>,
+        at: &mut TableReader<'_, '_>,
     ) -> Option<T> {
         let Some(table) = item.table() else {
             let (title, _) = self.probe(item.key, &at.section.title);
@@ -302,11 +306,11 @@ impl<T: Default + Clone + 'static> Shape<T> {
             return None;
         };
         let (mut new, before) = (usual.clone(), at.out.len());
-        let mut inner = Reading::new(table, item.clone(), &at.section.title, at.context, at.out);
+        let mut inner = TableReader::new(table, item.clone(), &at.section.title, at.context, at.out);
         inner.index = index;
-        let mut walk = Walk::Read(inner);
+        let mut walk = KeyWalk::Read(inner);
         (self.0)(&mut new, &mut walk);
-        if let Walk::Read(Reading { title, asked, out, .. }) = walk {
+        if let KeyWalk::Read(TableReader { title, asked, out, .. }) = walk {
             let told = out.len();
             let keys: Vec<&str> = asked.into_iter().map(|(key, _)| key).collect();
             Section::over(title, table, 0..0, &keys, out);
@@ -321,7 +325,7 @@ impl<T: Default + Clone + 'static> Shape<T> {
     pub(crate) fn root(&self, table: DeTable<'_>, place: &mut T, context: &Context<'_>) -> Vec<Problem> {
         let (value, mut out) = (Spanned::new(0..0, DeValue::Table(table)), Vec::new());
         let (item, empty) = (Item { key: "", key_span: 0..0, value: &value }, DeTable::new());
-        let mut at = Reading::new(&empty, item.clone(), "", context, &mut out);
+        let mut at = TableReader::new(&empty, item.clone(), "", context, &mut out);
         if let Some(new) = self.one(&item, 0, place, &mut at) {
             *place = new;
         }
@@ -340,10 +344,10 @@ impl<T: Default + Clone + 'static> Shape<T> {
         self.root(table, place, context)
     }
 
-    pub(crate) fn page(&self, value: &T) -> Page {
-        let mut walk = Walk::Write(Page::default());
+    pub(crate) fn page(&self, value: &T) -> TableEntries {
+        let mut walk = KeyWalk::Write(TableEntries::default());
         (self.0)(&mut value.clone(), &mut walk);
-        if let Walk::Write(page) = walk { page } else { Page::default() }
+        if let KeyWalk::Write(page) = walk { page } else { TableEntries::default() }
     }
 
     /// What differs from the default.
@@ -351,16 +355,16 @@ impl<T: Default + Clone + 'static> Shape<T> {
         self.page(value).beside(&self.page(&T::default()))
     }
 
-    fn pages(&self, list: &[T], usual: &T) -> Written {
-        Written::Tables(list.iter().map(|value| self.page(value)).collect(), self.page(usual))
+    fn pages(&self, list: &[T], usual: &T) -> KeyText {
+        KeyText::Tables(list.iter().map(|value| self.page(value)).collect(), self.page(usual))
     }
 
     /// Unknown keys are errors.
     pub(crate) fn object(&self, registry: &Registry) -> Json {
         let (keys, required, rules) = (Map::new(), Vec::new(), Vec::new());
-        let mut walk = Walk::Schema(Properties { registry, doc: None, keys, required, rules });
+        let mut walk = KeyWalk::Schema(Properties { registry, doc: None, keys, required, rules });
         (self.0)(&mut T::default(), &mut walk);
-        let Walk::Schema(table) = walk else { return Json::Null };
+        let KeyWalk::Schema(table) = walk else { return Json::Null };
         let mut schema =
             schema::object(Json::Object(table.keys), &table.required, table.doc.unwrap_or_default());
         table.rules.into_iter().for_each(|(key, rule)| schema[key] = rule);
@@ -368,11 +372,11 @@ impl<T: Default + Clone + 'static> Shape<T> {
     }
 }
 
-impl<T: Default + Clone + 'static> From<Shape<T>> for Codec<T> {
-    fn from(shape: Shape<T>) -> Codec<T> {
+impl<T: Default + Clone + 'static> From<TableKeys<T>> for Codec<T> {
+    fn from(shape: TableKeys<T>) -> Codec<T> {
         codec(
             move |item, old, at| shape.one(item, 0, old.unwrap_or(&T::default()), at),
-            move |value| Some(Written::Table(shape.page(value), shape.page(&T::default()))),
+            move |value| Some(KeyText::Table(shape.page(value), shape.page(&T::default()))),
             move |_, _, registry| shape.object(registry),
         )
     }
@@ -381,15 +385,15 @@ impl<T: Default + Clone + 'static> From<Shape<T>> for Codec<T> {
 /// At least so many tables one after the other, behind those that are there.
 pub(crate) fn list<T: Default + Clone + 'static>(
     least: usize,
-    keys: fn(&mut T, &mut Walk<'_, '_>),
+    keys: fn(&mut T, &mut KeyWalk<'_, '_>),
 ) -> Codec<Vec<T>> {
-    let shape = Shape(keys);
-    let read = move |item: &Item<'_>, old: Option<&Vec<T>>, at: &mut Reading<'_, '_>| {
+    let shape = TableKeys(keys);
+    let read = move |item: &Item<'_>, old: Option<&Vec<T>>, at: &mut TableReader<'_, '_>| {
         let tables = item.tables(at.out)?;
         if tables.len() < least {
             let (title, found) = (&at.section.title, tables.len());
             let message = format!("{title} needs at least {least} {}, found {found}", item.key);
-            at.tell("system/value", [&message, "too few", ""], &item.span());
+            at.report("system/value", [&message, "too few", ""], &item.span());
         }
         let one = |(index, item)| shape.one(item, index, &T::default(), at);
         Some(old.into_iter().flatten().cloned().chain(tables.iter().enumerate().filter_map(one)).collect())
@@ -405,8 +409,8 @@ pub(crate) fn list<T: Default + Clone + 'static>(
 }
 
 /// Tables by name, instead of those that are there.
-pub(crate) struct Named<T> {
-    pub shape: Shape<T>,
+pub(crate) struct NamedTables<T> {
+    pub shape: TableKeys<T>,
     /// What is usual.
     pub usual: T,
     /// Or no new ones, but more about components that are there: what stays of one that is named.
@@ -418,10 +422,10 @@ pub(crate) struct Named<T> {
     pub words: [&'static str; 2],
 }
 
-impl<T: Default + Clone + 'static> From<Named<T>> for Codec<Vec<T>> {
-    fn from(Named { shape, usual, kept, least, pattern, words }: Named<T>) -> Codec<Vec<T>> {
+impl<T: Default + Clone + 'static> From<NamedTables<T>> for Codec<Vec<T>> {
+    fn from(NamedTables { shape, usual, kept, least, pattern, words }: NamedTables<T>) -> Codec<Vec<T>> {
         let start = usual.clone();
-        let read = move |item: &Item<'_>, old: Option<&Vec<T>>, at: &mut Reading<'_, '_>| {
+        let read = move |item: &Item<'_>, old: Option<&Vec<T>>, at: &mut TableReader<'_, '_>| {
             let Some(entries) = item.entries() else {
                 at.out.push(item.wrong(words[0]).hint(words[1]));
                 return None;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cosimo_core::Registry;
 
 use crate::files::Files;
-use crate::format::{Asked, Document, SystemFormat, Unreadable, Unwritten, Written};
+use crate::format::{Document, ReadError, ReadOptions, SystemFormat, WriteError, WriteResult};
 use crate::problem::Problem;
 use crate::{sources, write};
 
@@ -22,18 +22,18 @@ pub const TOML: SystemFormat = SystemFormat {
     write: Some(write),
 };
 
-fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unreadable> {
+fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, ReadError> {
     let path = file.display().to_string();
     let mut text = String::new();
     let opened = crate::regular(file).and_then(|()| File::open(file));
     let opened = opened.and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-    opened.map_err(|cause| Unreadable {
+    opened.map_err(|cause| ReadError {
         message: format!("cannot read `{path}`: {cause}"),
         hint: None,
         malformed: false,
     })?;
     if text.len() as u64 > LARGEST {
-        return Err(Unreadable {
+        return Err(ReadError {
             message: format!("`{path}` is larger than {} MB", LARGEST >> 20),
             hint: Some(
                 "is it the right file? a system with a thousand components needs less than one MB".into(),
@@ -52,14 +52,14 @@ fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unr
 }
 
 /// Files of a system that came out of an archive are put beside; others stay where they are, and are named from here.
-fn write(document: &Document, path: &Path, _: &Registry) -> Result<Written, Unwritten> {
+fn write(document: &Document, path: &Path, _: &Registry) -> Result<WriteResult, WriteError> {
     let mut system = document.system.clone();
     let here = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     let (mut taken, mut files) = (std::collections::BTreeMap::new(), Vec::new());
     let folder = system.folder.clone();
-    let mut place = |file: &str| -> Result<String, Unwritten> {
+    let mut place = |file: &str| -> Result<String, WriteError> {
         let from = folder.join(file);
-        let failed = |cause| Unwritten::Failed { file: from.clone(), cause };
+        let failed = |cause| WriteError::Failed { file: from.clone(), cause };
         if document.rest.is_none() {
             let whole = from.canonicalize().map_err(failed)?;
             let here = if here.as_os_str().is_empty() { Path::new(".") } else { &here };
@@ -89,10 +89,10 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<Written, Unwr
     if let Some((history, _)) = &mut system.experiment.history {
         *history = place(&history.to_string_lossy())?.into();
     }
-    let failed = |cause| Unwritten::Failed { file: path.to_owned(), cause };
+    let failed = |cause| WriteError::Failed { file: path.to_owned(), cause };
     std::fs::write(path, write::to_toml(&system)).map_err(failed)?;
     files.push(path.to_owned());
-    Ok(Written { files, remarks: Vec::new() })
+    Ok(WriteResult { files, warnings: Vec::new() })
 }
 
 /// The way from a folder to a file, both without links.

@@ -13,9 +13,9 @@ use cosimo_core::Registry;
 
 use crate::keys::walk::Context;
 use crate::keys::{SUPPLEMENT, SYSTEM, former};
+use crate::method_config::ChoiceOrigin;
 use crate::names::Names;
 use crate::problem::Problem;
-use crate::recipe::Origin;
 use crate::system::System;
 use section::Item;
 
@@ -87,7 +87,8 @@ fn document(table: DeTable<'_>, folder: &Path, registry: &Registry) -> (System, 
     let names: Vec<String> = components.iter().map(|item| item.key.to_owned()).collect();
     let components = Names::new(names.iter().map(String::as_str));
     let mut system = System { folder: folder.into(), ..System::default() };
-    let problems = SYSTEM.root(table, &mut system, &Context { registry, components, origin: Origin::File });
+    let problems =
+        SYSTEM.root(table, &mut system, &Context { registry, components, origin: ChoiceOrigin::File });
     (system, problems)
 }
 
@@ -103,7 +104,7 @@ pub fn supplement(text: &str, start: usize, system: &mut System, registry: &Regi
     }
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let components = Names::new(names.iter().map(String::as_str));
-    let context = Context { registry, components, origin: Origin::File };
+    let context = Context { registry, components, origin: ChoiceOrigin::File };
     let mut table = table.into_inner();
     let former = former::rename(&mut table);
     let mut problems = SUPPLEMENT.root(table, system, &context);

@@ -66,7 +66,7 @@ impl<'t> Item<'t> {
     }
 
     pub(crate) fn number(&self, range: Range, out: &mut Vec<Problem>) -> Option<f64> {
-        self.within(range.words(), |number| range.holds(number), out)
+        self.within(range.text(), |number| range.holds(number), out)
     }
 
     /// A number with limits of its own.

@@ -100,7 +100,7 @@ fn bare(mut system: System) -> System {
         component.units.iter_mut().for_each(|(_, _, span)| *span = 0..0);
         component.step.iter_mut().for_each(|(_, span)| *span = 0..0);
     }
-    for wire in &mut system.wires {
+    for wire in &mut system.connections {
         wire.from.iter_mut().for_each(|summand| summand.port.1 = 0..0);
         wire.to.1 = 0..0;
     }
@@ -118,7 +118,7 @@ fn bare(mut system: System) -> System {
             side.port.flow.1 = 0..0;
         }
     }
-    for group in &mut system.strong {
+    for group in &mut system.monolithic {
         group.span = 0..0;
         group.components.iter_mut().for_each(|(_, span)| *span = 0..0);
         group.options.iter_mut().for_each(|(_, _, span)| *span = 0..0);
@@ -127,8 +127,10 @@ fn bare(mut system: System) -> System {
         island.span = 0..0;
         island.components.iter_mut().for_each(|(_, span)| *span = 0..0);
     }
-    for recipe in system.recipes_mut() {
-        for choice in [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.law] {
+    for recipe in system.method_configs_mut() {
+        for choice in
+            [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.controller]
+        {
             bare_choice(choice);
         }
         bare_inputs(&mut recipe.input, bare_choice);

@@ -52,8 +52,8 @@ fn the_experiment_and_the_step() {
         Overrides { stop: Some(9.0), end: Some(EndRule::Exact), step: Some(0.5), ..Overrides::default() },
     );
     assert_eq!((system.experiment.stop, system.experiment.end), (9.0, EndRule::Exact));
-    let step = &system.recipe.step;
-    assert_eq!((step.size, step.size_origin), (Some(0.5), Origin::CommandLine));
+    let step = &system.methods.step;
+    assert_eq!((step.size, step.size_origin), (Some(0.5), ChoiceOrigin::CommandLine));
 
     let code = "override/value";
     let stop = |stop| Overrides { stop: Some(stop), ..Overrides::default() };
@@ -109,9 +109,9 @@ fn a_tolerance_beats_all_that_the_file_gives() {
     let tolerance = |tolerance| Overrides { tolerance: Some(tolerance), ..Overrides::default() };
     let system = changed(FULL, tolerance(0.5));
     let given: Vec<_> =
-        system.recipe.estimate.options.iter().filter(|(name, ..)| name == "tolerance").collect();
+        system.methods.estimate.options.iter().filter(|(name, ..)| name == "tolerance").collect();
     assert_eq!(given, [&("tolerance".to_owned(), Value::Number(0.5), 0..0)]);
-    assert_eq!(system.recipe.estimate.origin, Origin::CommandLine);
+    assert_eq!(system.methods.estimate.origin, ChoiceOrigin::CommandLine);
     assert!(system.bonds.iter().all(|bond| bond.tolerance.is_none()));
     assert!(system.junctions.iter().all(|junction| junction.tolerance.is_none()));
     assert!(system.components.iter().all(|component| component.tolerance.is_none()));
@@ -126,7 +126,7 @@ fn a_tolerance_beats_all_that_the_file_gives() {
     refused(FULL, tolerance(2.0), code, message, None);
 
     let both = Overrides { tolerance: Some(0.5), ..method("estimate=power-residual") };
-    assert_eq!(changed(LEAST, both).recipe.estimate.options.len(), 1);
+    assert_eq!(changed(LEAST, both).methods.estimate.options.len(), 1);
 }
 
 #[test]
@@ -190,35 +190,38 @@ fn parameters_that_nobody_has() {
 #[test]
 fn methods_by_name_or_with_options() {
     for axis in ["partition", "schedule"] {
-        let recipe = changed(FULL, method(&format!("{axis}=jacobi"))).recipe;
-        assert_eq!(recipe.partition, Choice { origin: Origin::CommandLine, ..Choice::named("jacobi") });
+        let recipe = changed(FULL, method(&format!("{axis}=jacobi"))).methods;
+        assert_eq!(recipe.partition, Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("jacobi") });
     }
-    let recipe = changed(LEAST, method("iteration={ fixed-point = { sweeps = 3 } }")).recipe;
+    let recipe = changed(LEAST, method("iteration={ fixed-point = { sweeps = 3 } }")).methods;
     let recipe_then = {
         let mut system = good(LEAST);
-        system.recipe = recipe;
+        system.methods = recipe;
         assert_eq!(apply(&mut system, &method("schedule=gauss-seidel"), &registry()), []);
-        system.recipe
+        system.methods
     };
-    assert_eq!(recipe_then.iteration, Choice { origin: Origin::CommandLine, ..Choice::named("once") });
+    assert_eq!(recipe_then.iteration, Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("once") });
 
-    let recipe = changed(FULL, method("correction={ nepce = { gain = 0.5 } }")).recipe;
+    let recipe = changed(FULL, method("correction={ nepce = { gain = 0.5 } }")).methods;
     let nepce = Choice::named("nepce").with("gain", Value::Number(0.5));
-    assert_eq!(recipe.correction, PerInput::all(Choice { origin: Origin::CommandLine, ..nepce }));
+    assert_eq!(recipe.correction, PerInput::all(Choice { origin: ChoiceOrigin::CommandLine, ..nepce }));
 
-    let recipe = changed(FULL, method("input=linear")).recipe;
+    let recipe = changed(FULL, method("input=linear")).methods;
     assert_eq!(
         recipe.input,
-        PerInput::all(Choice { origin: Origin::CommandLine, ..Choice::named("linear") })
+        PerInput::all(Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("linear") })
     );
 
     let per_input = method("input={ default = \"hold\", \"wheel.F\" = \"linear\" }");
-    let recipe = changed(TWO, per_input).recipe;
+    let recipe = changed(TWO, per_input).methods;
     assert_eq!(
         (recipe.input.default.name.as_str(), recipe.input.of("wheel.F").name.as_str()),
         ("hold", "linear")
     );
-    assert_eq!((recipe.input.inputs[0].1.origin, &recipe.input.inputs[0].2), (Origin::CommandLine, &(0..0)));
+    assert_eq!(
+        (recipe.input.inputs[0].1.origin, &recipe.input.inputs[0].2),
+        (ChoiceOrigin::CommandLine, &(0..0))
+    );
 
     let several = Overrides {
         methods: ["exchange=fresh", "controller='pi'", "estimate=power-residual", "reject=above-one"]
@@ -226,9 +229,9 @@ fn methods_by_name_or_with_options() {
             .into(),
         ..Overrides::default()
     };
-    let recipe = bare(changed(LEAST, several)).recipe;
+    let recipe = bare(changed(LEAST, several)).methods;
     assert_eq!(recipe.exchange, PerInput::all(Exchange::Fresh));
-    assert_eq!((recipe.law, recipe.estimate), (Choice::named("pi"), Choice::named("power-residual")));
+    assert_eq!((recipe.controller, recipe.estimate), (Choice::named("pi"), Choice::named("power-residual")));
     assert_eq!(recipe.step.reject, Reject::AboveOne);
 }
 
@@ -290,7 +293,7 @@ fn all_problems_come_at_once() {
         tolerance: Some(1.0),
         connects: vec!["chassis.v".into()],
         bonds: vec!["strut".into()],
-        strong: vec!["chassis,whel".into()],
+        monolithic: vec!["chassis,whel".into()],
         input: Some("drive.txt".into()),
         solver: Some("euler".into()),
         sets: vec!["x".into(), "y.z=1".into()],
@@ -306,7 +309,7 @@ fn connections_and_bonds() {
     let connect = |text: &str| Overrides { connects: vec![text.into()], ..Overrides::default() };
     let bond = |text: &str| Overrides { bonds: vec![text.into()], ..Overrides::default() };
     let system = changed(TWO, connect("chassis.q[1,2]=wheel.in.v"));
-    let [wire] = &system.wires[..] else { panic!("{:?}", system.wires) };
+    let [wire] = &system.connections[..] else { panic!("{:?}", system.connections) };
     let [from] = &wire.from[..] else { panic!("{wire:?}") };
     assert_eq!((from.port.0.as_str(), wire.to.0.as_str(), from.gain), ("chassis.q[1,2]", "wheel.in.v", 1.0));
 
@@ -316,7 +319,7 @@ fn connections_and_bonds() {
     let [found] = &system.bonds[..] else { panic!("{:?}", system.bonds) };
     assert_eq!(
         (found.name.as_str(), found.opposite, found.direction),
-        ("strut", Opposite::Flow, Direction::BToA)
+        ("strut", Opposite::Flow, PowerDirection::BToA)
     );
     assert_eq!((found.energy_scale, found.tolerance), (Some(2.5), None));
     assert_eq!((found.a.effort.0.as_str(), found.b.flow.0.as_str()), ("chassis.F[1,2]", "wheel.v"));
@@ -373,7 +376,7 @@ fn a_system_out_of_sources() {
             ("wheel", "native:quarter-car/wheel")
         ]
     );
-    assert_eq!((system.experiment.stop, system.recipe.step.size), (1.0, Some(1e-3)));
+    assert_eq!((system.experiment.stop, system.methods.step.size), (1.0, Some(1e-3)));
     let (_, problems) = sources::system(&sources(&["a.fmu", "b/a.fmu", "é+=c.fmu"]), &registry());
     let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(

@@ -41,14 +41,14 @@ fn every_key_arrives() {
     assert_eq!((chassis.tolerance, chassis.weight), (Some(1e-3), Some(0.0)));
     assert_eq!(chassis.step.as_ref().map(|(every, _)| *every), Some(5e-3));
 
-    let wire = &system.wires[0];
+    let wire = &system.connections[0];
     let [from] = &wire.from[..] else { panic!("{wire:?}") };
     assert_eq!((from.port.0.as_str(), wire.to.0.as_str(), from.gain), ("wheel.out.y", "chassis.u", -2.5));
 
     let bond = &system.bonds[0];
     assert_eq!(
         (bond.name.as_str(), bond.opposite, bond.direction),
-        ("strut", Opposite::Effort, Direction::BToA)
+        ("strut", Opposite::Effort, PowerDirection::BToA)
     );
     assert_eq!((bond.a.effort.0.as_str(), bond.a.flow.0.as_str()), ("chassis.F", "chassis.v"));
     assert_eq!((bond.b.effort.0.as_str(), bond.b.flow.0.as_str()), ("wheel.F", "wheel.v"));
@@ -71,7 +71,7 @@ fn every_key_arrives() {
 #[test]
 fn methods_arrive_with_their_options() {
     let system = bare(good(FULL));
-    let recipe = &system.recipe;
+    let recipe = &system.methods;
     let order = Value::List(vec![Value::Text("wheel".into()), Value::Text("chassis".into())]);
     assert_eq!(recipe.partition, Choice::named("gauss-seidel").with("order", order));
     assert_eq!(recipe.iteration, Choice::named("once"));
@@ -82,9 +82,16 @@ fn methods_arrive_with_their_options() {
     assert_eq!((recipe.exchange.default, recipe.exchange.of("wheel.F")), (Exchange::Stale, &Exchange::Fresh));
     let estimate = Choice::named("power-residual").with("window", Value::Number(3.0));
     assert_eq!(recipe.estimate, estimate.with("tolerance", Value::Number(1e-6)));
-    assert_eq!(recipe.law, Choice::named("pi"));
-    let step = Step { size: Some(1e-3), min: 1e-4, max: 1e-2, shrink: 0.5, grow: 2.0, ..Step::default() };
-    assert_eq!(recipe.step, Step { reject: Reject::AboveOne, ..step });
+    assert_eq!(recipe.controller, Choice::named("pi"));
+    let step = StepConfig {
+        size: Some(1e-3),
+        min: 1e-4,
+        max: 1e-2,
+        shrink: 0.5,
+        grow: 2.0,
+        ..StepConfig::default()
+    };
+    assert_eq!(recipe.step, StepConfig { reject: Reject::AboveOne, ..step });
 }
 
 #[test]
@@ -107,16 +114,16 @@ fn what_is_left_out_has_its_default() {
          [method]\n[reference]\nmodel = 'quarter-car'\n"
     );
     let system = good(&more);
-    assert_eq!(system.wires[0].from[0].gain, 1.0);
-    assert_eq!((system.wires[0].offset, system.wires[0].convert), (0.0, true));
+    assert_eq!(system.connections[0].from[0].gain, 1.0);
+    assert_eq!((system.connections[0].offset, system.connections[0].convert), (0.0, true));
     let names: Vec<&str> = system.bonds.iter().map(|bond| bond.name.as_str()).collect();
     assert_eq!(names, ["bond1", "bond2"]);
     assert_eq!(system.junctions[0].name, "junction1");
     let bond = &system.bonds[0];
-    assert_eq!((bond.opposite, bond.direction), (Opposite::Neither, Direction::AToB));
+    assert_eq!((bond.opposite, bond.direction), (Opposite::Neither, PowerDirection::AToB));
     assert_eq!((bond.tolerance, bond.energy_scale), (None, None));
     assert!(system.junctions[0].sides.iter().all(|side| !side.leaves));
-    assert_eq!(bare(system.clone()).recipe, Recipe::default());
+    assert_eq!(bare(system.clone()).methods, MethodConfig::default());
     assert_eq!(system.reference.unwrap().ports, []);
 }
 
@@ -132,8 +139,8 @@ fn every_word_has_its_meaning() {
     };
     assert_eq!(bond("opposite = 'none'").opposite, Opposite::Neither);
     assert_eq!(bond("opposite = 'flow'").opposite, Opposite::Flow);
-    assert_eq!(bond("direction = 'a-to-b'").direction, Direction::AToB);
-    let method = |line: &str| good(&format!("{LEAST}[method]\n{line}\n")).recipe;
+    assert_eq!(bond("direction = 'a-to-b'").direction, PowerDirection::AToB);
+    let method = |line: &str| good(&format!("{LEAST}[method]\n{line}\n")).methods;
     assert_eq!(method("exchange = 'fresh'").exchange, PerInput::all(Exchange::Fresh));
     assert_eq!(method("exchange = 'stale'").exchange, PerInput::all(Exchange::Stale));
     assert_eq!(method("step = { reject = 'never' }").step.reject, Reject::Never);
@@ -141,15 +148,18 @@ fn every_word_has_its_meaning() {
 
 #[test]
 fn a_schedule_is_a_partition_swept_once() {
-    let recipe = good(&format!("{LEAST}[method]\nschedule = 'gauss-seidel'\n")).recipe;
+    let recipe = good(&format!("{LEAST}[method]\nschedule = 'gauss-seidel'\n")).methods;
     assert_eq!((recipe.partition.name.as_str(), recipe.iteration.name.as_str()), ("gauss-seidel", "once"));
-    assert_eq!((recipe.partition.origin, recipe.iteration.origin), (Origin::File, Origin::Default));
+    assert_eq!(
+        (recipe.partition.origin, recipe.iteration.origin),
+        (ChoiceOrigin::File, ChoiceOrigin::Default)
+    );
 }
 
 #[test]
 fn inputs_can_be_named_without_a_default_or_under_headers() {
     let text = "[method.input]\n'a.x.y' = 'linear'\n[method.correction.'a.F'.nepce]\ngain = 0.5\n";
-    let recipe = good(&format!("{LEAST}{text}")).recipe;
+    let recipe = good(&format!("{LEAST}{text}")).methods;
     assert_eq!(recipe.input.default, Choice::named("hold"));
     assert_eq!(recipe.input.of("a.x.y").name, "linear");
     assert_eq!(recipe.correction.of("a.F").name, "nepce");
@@ -172,7 +182,7 @@ fn numbers_may_be_spelled_in_every_way_of_toml() {
 #[test]
 fn everything_knows_its_place() {
     let system = good(FULL);
-    let recipe = &system.recipe;
+    let recipe = &system.methods;
     for (span, text) in [
         (&system.experiment.span, "[experiment]"),
         (&system.experiment.history.as_ref().unwrap().1, "\"history.csv\""),
@@ -180,12 +190,12 @@ fn everything_knows_its_place() {
         (&system.components[1].source_span, "\"chassis.fmu\""),
         (&system.components[0].parameters[0].2, "zw = 1"),
         (&system.components[1].starts[1].2, "u = 2"),
-        (&system.wires[0].to.1, "\"chassis.u\""),
+        (&system.connections[0].to.1, "\"chassis.u\""),
         (&system.bonds[0].span, "\"strut\""),
         (&system.bonds[0].b.flow.1, "\"wheel.v\""),
         (&system.junctions[0].sides[1].port.flow.1, "\"wheel.q\""),
         (&recipe.partition.span, "gauss-seidel"),
-        (&recipe.law.span, "\"pi\""),
+        (&recipe.controller.span, "\"pi\""),
         (&recipe.input.inputs[0].2, "\"wheel.F\""),
         (&recipe.input.default.span, "linear"),
         (&recipe.correction.default.options[0].2, "gain = 0.85"),
@@ -197,7 +207,7 @@ fn everything_knows_its_place() {
         assert_eq!(under(FULL, span), text);
     }
     assert!(under(FULL, &recipe.step.span).starts_with("step = {"));
-    assert_eq!((recipe.law.origin, recipe.step.size_origin), (Origin::File, Origin::File));
+    assert_eq!((recipe.controller.origin, recipe.step.size_origin), (ChoiceOrigin::File, ChoiceOrigin::File));
 }
 
 #[test]
@@ -225,7 +235,7 @@ fn wires_add_scale_shift_and_map() {
          [[connection]]\nfrom = ['a.x', { port = 'a.y', gain = -1, map = { 0 = 1, true = false } }]\nto = 'a.u'\noffset = 2\n\
          [[connection]]\nfrom = 'a.x'\nto = 'a.w'\ngain = 3\nmap = { -1 = 0.5 }\nconvert = false\n",
     );
-    let [sum, one] = &system.wires[..] else { panic!("{:?}", system.wires) };
+    let [sum, one] = &system.connections[..] else { panic!("{:?}", system.connections) };
     assert_eq!((sum.offset, sum.convert, sum.from[0].gain), (2.0, true, 1.0));
     assert_eq!((sum.from[1].gain, &sum.from[1].map[..]), (-1.0, &[(0.0, 1.0), (1.0, 0.0)][..]));
     assert_eq!((one.convert, one.from[0].gain, &one.from[0].map[..]), (false, 3.0, &[(-1.0, 0.5)][..]));

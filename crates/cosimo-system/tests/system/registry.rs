@@ -105,7 +105,7 @@ pub(crate) fn registry() -> Registry {
         corrections: vec![&NONE, &NEPCE],
         jacobians: vec![],
         estimates: vec![&NO_ESTIMATE, &POWER_RESIDUAL],
-        laws: vec![&FIXED, &PI],
+        controllers: vec![&FIXED, &PI],
         steadiness: vec![&WINDOW],
         sources: vec![std::sync::Arc::new(&NATIVE), std::sync::Arc::new(&FMU)],
         references: vec![&QUARTER_CAR],

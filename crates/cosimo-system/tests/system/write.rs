@@ -91,7 +91,7 @@ fn components() -> impl Strategy<Value = Vec<Component>> {
 prop_compose! {
     fn bond()(
         opposite in prop::sample::select(vec![Opposite::Neither, Opposite::Effort, Opposite::Flow]),
-        direction in prop::sample::select(vec![Direction::AToB, Direction::BToA]),
+        direction in prop::sample::select(vec![PowerDirection::AToB, PowerDirection::BToA]),
         tolerance in prop::option::of(positive()),
         energy_scale in prop::option::of(positive()),
     ) -> BondDecl {
@@ -110,8 +110,8 @@ prop_compose! {
         shrink in prop_oneof![Just(0.2), 0.01..1.0],
         grow in prop_oneof![Just(1.5), 1.0..10.0],
         reject in prop::sample::select(vec![Reject::Never, Reject::AboveOne]),
-    ) -> Recipe {
-        let mut recipe = Recipe::default();
+    ) -> MethodConfig {
+        let mut recipe = MethodConfig::default();
         if corrected {
             recipe.correction.default = Choice::named("nepce");
             if let Some(gain) = gain {
@@ -122,7 +122,7 @@ prop_compose! {
         if fresh {
             recipe.exchange.default = Exchange::Fresh;
         }
-        recipe.step = Step { size, min, max, shrink, grow, reject, ..Step::default() };
+        recipe.step = StepConfig { size, min, max, shrink, grow, reject, ..StepConfig::default() };
         recipe
     }
 }
@@ -158,27 +158,27 @@ prop_compose! {
             folder: "folder".into(),
             experiment: Experiment { start, stop: start + length, ..Experiment::default() },
             components,
-            wires: vec![
-                WireDecl {
+            connections: vec![
+                ConnectionDecl {
                     from: (0..1 + extra.len() % 3).map(|_| Summand { port: named(), gain, map: extra.clone() }).collect(),
                     to: named(), offset: length, convert: special,
                 },
-                WireDecl::plain(named(), named()),
+                ConnectionDecl::plain(named(), named()),
             ],
             bonds,
             junctions: vec![JunctionDecl {
                 name: "node".into(), common: Common::Flow, sides: vec![side(special), side(false)],
                 tolerance: None, energy_scale: Some(length), span: 0..0,
             }],
-            strong: vec![StrongDecl {
+            monolithic: vec![MonolithicDecl {
                 name: "whole".into(),
                 components: vec![(owner.clone(), 0..0)],
                 options: vec![("relative".into(), Value::Number(length), 0..0)],
                 span: 0..0,
             }],
-            recipe,
+            methods: recipe,
             islands: vec![IslandDecl {
-                name: "isle".into(), components: vec![(owner.clone(), 0..0)], recipe: own, span: 0..0,
+                name: "isle".into(), components: vec![(owner.clone(), 0..0)], methods: own, span: 0..0,
             }],
             results: Results {
                 variables: vec![(port.clone(), 0..0), (format!("!{owner}.*"), 0..0)],

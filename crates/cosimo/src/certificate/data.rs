@@ -7,7 +7,7 @@ use cosimo_engine::rows::side_letter;
 use cosimo_engine::{
     BondSummary, Counters, Layout, LoopResidual, OwnSteps, StepLimits, Summary, Topology, Verdict,
 };
-use cosimo_system::{EndRule, IslandDecl, Problem, Recipe, Reject, System};
+use cosimo_system::{EndRule, IslandDecl, MethodConfig, Problem, Reject, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -228,12 +228,12 @@ objects! {
 
     /// methods of the whole run
     pub struct Methods(system: &System, layout: &Layout, axes: &Axes) {
-        partition: Method = method("partition", &system.recipe.partition, axes),
-        iteration: Method = method("iteration", &system.recipe.iteration, axes),
-        estimate: Method = method("estimate", &system.recipe.estimate, axes),
-        controller: Method = method("controller", &system.recipe.law, axes),
+        partition: Method = method("partition", &system.methods.partition, axes),
+        iteration: Method = method("iteration", &system.methods.iteration, axes),
+        estimate: Method = method("estimate", &system.methods.estimate, axes),
+        controller: Method = method("controller", &system.methods.controller, axes),
         step: StepControl = StepControl::new(&layout.limits.control, layout.limits.first_size),
-        islands: Vec<IslandMethods> = system.islands.iter().map(|island| IslandMethods::new(island, &island.recipe, axes)).collect(),
+        islands: Vec<IslandMethods> = system.islands.iter().map(|island| IslandMethods::new(island, &island.methods, axes)).collect(),
         #[schemars(extend("enum" = ["exact", "after"]))]
         end: &'static str = if system.experiment.end == EndRule::Exact { "exact" } else { "after" },
         /// who steps together, one stage after the other
@@ -262,7 +262,7 @@ objects! {
     }
 
     /// methods of one island between lines, where they are not those of the whole run
-    pub struct IslandMethods(island: &IslandDecl, recipe: &Recipe, axes: &Axes) {
+    pub struct IslandMethods(island: &IslandDecl, recipe: &MethodConfig, axes: &Axes) {
         name: String = island.name.clone(),
         /// that name it; it may have more
         components: Vec<String> = island.components.iter().map(|(name, _)| name.clone()).collect(),
@@ -271,7 +271,7 @@ objects! {
         fit: Method = method("input", &recipe.input.default, axes),
         correction: Method = method("correction", &recipe.correction.default, axes),
         estimate: Method = method("estimate", &recipe.estimate, axes),
-        controller: Method = method("controller", &recipe.law, axes),
+        controller: Method = method("controller", &recipe.controller, axes),
     }
 
     pub struct PlannedBond(bond: &link::Bond, layout: &Layout) {

@@ -8,7 +8,7 @@ use super::{KIND, VERSION};
 
 /// What is wanted. Bounds are finite, or infinite where a bond may do what it likes.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Limits {
+pub struct GateCriteria {
     /// Largest energy defect of any bond, as a share of the energy it exchanged.
     pub defect: Option<f64>,
     /// The same for single bonds, which beat the one for all.
@@ -24,7 +24,7 @@ pub struct Limits {
 
 /// One criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct GateCheck {
     /// A word for scripts.
     pub criterion: &'static str,
     /// The bond, the loop; empty where it is about the whole run.
@@ -34,15 +34,15 @@ pub struct Check {
     pub pass: bool,
 }
 
-impl Check {
+impl GateCheck {
     /// About the whole run.
     pub(crate) fn of_run(
         criterion: &'static str,
         wanted: impl Into<String>,
         found: impl Into<String>,
         pass: bool,
-    ) -> Check {
-        Check { criterion, about: String::new(), wanted: wanted.into(), found: found.into(), pass }
+    ) -> GateCheck {
+        GateCheck { criterion, about: String::new(), wanted: wanted.into(), found: found.into(), pass }
     }
 }
 
@@ -72,7 +72,7 @@ impl NoCertificate {
 }
 
 /// Compares a certificate with what is wanted; all criteria in one order, or everything that is wrong with it.
-pub fn gate(certificate: &Json, limits: &Limits) -> Result<Vec<Check>, Vec<NoCertificate>> {
+pub fn gate(certificate: &Json, limits: &GateCriteria) -> Result<Vec<GateCheck>, Vec<NoCertificate>> {
     let kind = &certificate["certificate"];
     if kind != KIND {
         return Err(vec![NoCertificate::Stranger(shown(kind))]);
@@ -81,7 +81,7 @@ pub fn gate(certificate: &Json, limits: &Limits) -> Result<Vec<Check>, Vec<NoCer
     if *version != VERSION {
         return Err(vec![NoCertificate::Version(shown(version))]);
     }
-    let mut reader = Reader { certificate, problems: Vec::new() };
+    let mut reader = CertificateReader { certificate, problems: Vec::new() };
     let mut checks = Vec::new();
     complete(&mut reader, limits, &mut checks);
     defects(&mut reader, limits, &mut checks);
@@ -91,17 +91,17 @@ pub fn gate(certificate: &Json, limits: &Limits) -> Result<Vec<Check>, Vec<NoCer
     if reader.problems.is_empty() { Ok(checks) } else { Err(reader.problems) }
 }
 
-fn complete(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+fn complete(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut Vec<GateCheck>) {
     let pass = reader.flag("/outcome/complete");
     let word = reader.text("/outcome/word");
     let reason = reader.at("/outcome/reason").and_then(Json::as_str).unwrap_or("");
     if !limits.incomplete {
         let found = if reason.is_empty() { word } else { format!("{word}: {reason}") };
-        checks.push(Check::of_run("complete", "a run to its end", found, pass));
+        checks.push(GateCheck::of_run("complete", "a run to its end", found, pass));
     }
 }
 
-fn defects(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+fn defects(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut Vec<GateCheck>) {
     let mut names = Vec::new();
     for place in 0..reader.list("/bonds") {
         let name = reader.text(&format!("/bonds/{place}/name"));
@@ -115,7 +115,7 @@ fn defects(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
                 Some(share) => format!("{share:e}"),
                 None => "infinitely much: energy out of nothing".into(),
             };
-            checks.push(Check {
+            checks.push(GateCheck {
                 criterion: "energy-defect",
                 about: format!("bond `{name}`"),
                 wanted: format!("at most {limit:e} of the energy exchanged"),
@@ -127,7 +127,7 @@ fn defects(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
     }
     if names.is_empty() && limits.defect.is_some() {
         let found = "no bond, so that nothing was measured";
-        checks.push(Check::of_run("energy-defect", "a power bond to measure", found, false));
+        checks.push(GateCheck::of_run("energy-defect", "a power bond to measure", found, false));
     }
     for (name, _) in limits.bonds.iter().filter(|(name, _)| !names.contains(name)) {
         let hint = suggest(name, names.iter().map(String::as_str));
@@ -136,7 +136,7 @@ fn defects(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
     }
 }
 
-fn steps(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+fn steps(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut Vec<GateCheck>) {
     let indicator = reader.share("/steps/worst_indicator");
     let rejected = reader.count("/steps/rejected");
     let estimate = reader.text("/methods/estimate/name");
@@ -148,20 +148,20 @@ fn steps(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
             None => "no finite number".into(),
         };
         let pass = measured && indicator.is_some_and(|indicator| indicator <= limit);
-        checks.push(Check::of_run("indicator", format!("at most {limit:e} in every step"), found, pass));
+        checks.push(GateCheck::of_run("indicator", format!("at most {limit:e} in every step"), found, pass));
     }
     if let Some(limit) = limits.rejected {
         let (wanted, found) = (format!("at most {limit} steps rejected"), rejected.to_string());
-        checks.push(Check::of_run("rejected", wanted, found, rejected <= limit));
+        checks.push(GateCheck::of_run("rejected", wanted, found, rejected <= limit));
     }
 }
 
-fn loops(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+fn loops(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut Vec<GateCheck>) {
     for place in 0..reader.list("/loops") {
         let input = reader.text(&format!("/loops/{place}/input"));
         let residual = reader.share(&format!("/loops/{place}/relative"));
         if let Some(limit) = limits.loop_residual {
-            checks.push(Check {
+            checks.push(GateCheck {
                 criterion: "loop-residual",
                 about: format!("`{input}`"),
                 wanted: format!("at most {limit:e} of the largest value"),
@@ -172,26 +172,26 @@ fn loops(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
     }
 }
 
-fn remarks(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+fn remarks(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut Vec<GateCheck>) {
     let count = reader.list("/remarks");
     for place in 0..count {
         let message = reader.text(&format!("/remarks/{place}/message"));
         if limits.no_remarks {
-            checks.push(Check::of_run("remarks", "no remark", message, false));
+            checks.push(GateCheck::of_run("remarks", "no remark", message, false));
         }
     }
     if limits.no_remarks && count == 0 {
-        checks.push(Check::of_run("remarks", "no remark", "none", true));
+        checks.push(GateCheck::of_run("remarks", "no remark", "none", true));
     }
 }
 
 /// Values by their place; what is not as it should be is noted and taken for nothing.
-struct Reader<'a> {
+struct CertificateReader<'a> {
     certificate: &'a Json,
     problems: Vec<NoCertificate>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CertificateReader<'a> {
     fn at(&self, place: &str) -> Option<&'a Json> {
         self.certificate.pointer(place)
     }

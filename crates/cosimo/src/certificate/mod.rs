@@ -6,18 +6,18 @@
 
 mod data;
 mod gate;
-mod sealed;
+mod seal;
 mod steps;
 
 pub use data::*;
-pub use gate::{Check, Limits, NoCertificate, gate};
-pub use sealed::{results, sealed, unchanged};
+pub use gate::{GateCheck, GateCriteria, NoCertificate, gate};
+pub use seal::{results, unchanged, with_seal};
 pub use steps::Steps;
 
 use cosimo_core::registry::EntryListing;
 use cosimo_core::{PowerVariable, Registry, Value};
 use cosimo_engine::{BondSummary, BondTotals, Layout, LoopResidual, Run, Summary, Topology};
-use cosimo_system::{Choice, Problem, Recipe, Severity, System};
+use cosimo_system::{Choice, MethodConfig, Problem, Severity, System};
 use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub const VERSION: u64 = 1;
 
 /// How a run ended.
 #[derive(Debug)]
-pub enum Ending<'a> {
+pub enum RunEnding<'a> {
     Finished,
     Interrupted,
     Failed(&'a Error),
@@ -62,7 +62,7 @@ impl Certificate {
             },
             components: system.components.iter().map(|it| Component::new(it, topology)).collect(),
             methods: Methods::new(system, layout, &axes),
-            connections: driven.map(|input| connection(input, &system.recipe, layout, &axes)).collect(),
+            connections: driven.map(|input| connection(input, &system.methods, layout, &axes)).collect(),
             inputs: sources.to_vec(),
             system_sha256: cosimo_pack::hash::sha256(text.as_bytes()),
             versions: Versions { cosimo: env!("CARGO_PKG_VERSION") },
@@ -78,8 +78,8 @@ impl Certificate {
     }
 
     /// To be called after every step.
-    pub fn look(&mut self, run: &Run) {
-        self.steps.look(run.time().seconds(), run.sizes().0, run.indicator(), run.counters().rejected);
+    pub fn observe(&mut self, run: &Run) {
+        self.steps.observe(run.time().seconds(), run.sizes().0, run.indicator(), run.counters().rejected);
     }
 
     /// Of a run that has not begun, or of which nobody knows how it ended.
@@ -102,15 +102,15 @@ impl Certificate {
     }
 
     /// After the run, however it ended.
-    pub fn finished(&self, run: &Run, ending: &Ending<'_>, machine: Machine) -> CertificateData {
+    pub fn finished(&self, run: &Run, ending: &RunEnding<'_>, machine: Machine) -> CertificateData {
         let summary = run.summary();
         let (word, reason) = match ending {
-            Ending::Finished => ("finished", None),
-            Ending::Interrupted => ("interrupted", Some(format!("interrupted at t = {} s", summary.time))),
-            Ending::Failed(error) => ("failed", Some(error.to_string())),
+            RunEnding::Finished => ("finished", None),
+            RunEnding::Interrupted => ("interrupted", Some(format!("interrupted at t = {} s", summary.time))),
+            RunEnding::Failed(error) => ("failed", Some(error.to_string())),
         };
         let outcome = Outcome { complete: reason.is_none(), word, reason };
-        self.all(&summary, outcome, &run.loop_residuals(), run.remarks(), machine)
+        self.all(&summary, outcome, &run.loop_residuals(), run.warnings(), machine)
     }
 
     fn all(
@@ -121,11 +121,11 @@ impl Certificate {
         remarks: &[Problem],
         machine: Machine,
     ) -> CertificateData {
-        let remarks = remarks.iter().filter(|remark| remark.severity == Severity::Remark);
+        let remarks = remarks.iter().filter(|remark| remark.severity == Severity::Warning);
         CertificateData {
             outcome,
             experiment: Experiment { reached: summary.time, ..self.known.experiment.clone() },
-            verdict: RunVerdict { word: summary.verdict.word(), words: summary.words() },
+            verdict: RunVerdict { word: summary.verdict.word(), words: summary.text() },
             bonds: summary.bonds.iter().map(|bond| Bond::new(bond, summary)).collect(),
             steps: StepSummary::new(summary, &summary.counters, &self.steps),
             loops: loops.iter().map(Loop::new).collect(),
@@ -188,7 +188,7 @@ fn value(value: &Value) -> Json {
 }
 
 /// An input that somebody drives, and how it is made.
-fn connection(input: usize, recipe: &Recipe, layout: &Layout, axes: &Axes) -> Connection {
+fn connection(input: usize, recipe: &MethodConfig, layout: &Layout, axes: &Axes) -> Connection {
     let path = layout.ports().path(PowerVariable::Input(input));
     let (couplings, methods) = (&layout.topology.couplings, &layout.methods);
     let (fit, correction) = (methods.fit_names[input], methods.correction_names[input]);

@@ -8,7 +8,7 @@ use super::StepHistory;
 const GROUPS: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Group {
+struct HistoryGroup {
     /// The end of its last step.
     until: f64,
     smallest: f64,
@@ -17,9 +17,9 @@ struct Group {
     rejected: u64,
 }
 
-impl Group {
-    fn and(self, later: Group) -> Group {
-        Group {
+impl HistoryGroup {
+    fn and(self, later: HistoryGroup) -> HistoryGroup {
+        HistoryGroup {
             until: later.until,
             smallest: self.smallest.min(later.smallest),
             largest: self.largest.max(later.largest),
@@ -31,28 +31,29 @@ impl Group {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Steps {
-    groups: Groups<Group, GROUPS>,
+    groups: Groups<HistoryGroup, GROUPS>,
     rejected: u64,
 }
 
 impl Steps {
     /// To be called after every step with the end of it, its size and indicator, and the count of rejections so far.
-    pub fn look(&mut self, time: f64, size: f64, indicator: f64, rejected: u64) {
+    pub fn observe(&mut self, time: f64, size: f64, indicator: f64, rejected: u64) {
         let new = rejected.saturating_sub(self.rejected);
         self.rejected = rejected;
-        let step = Group { until: time, smallest: size, largest: size, indicator, rejected: new };
-        self.groups.add(step, 1, Group::and);
+        let step = HistoryGroup { until: time, smallest: size, largest: size, indicator, rejected: new };
+        self.groups.add(step, 1, HistoryGroup::and);
     }
 
     /// The smallest and the largest step.
     pub fn sizes(&self) -> (Option<f64>, Option<f64>) {
-        let all = self.groups.all().iter().copied().reduce(Group::and);
+        let all = self.groups.all().iter().copied().reduce(HistoryGroup::and);
         (all.map(|all| all.smallest), all.map(|all| all.largest))
     }
 
     /// Columns, a row per group.
     pub fn history(&self) -> StepHistory {
-        let column = |of: fn(&Group) -> f64| -> Vec<f64> { self.groups.all().iter().map(of).collect() };
+        let column =
+            |of: fn(&HistoryGroup) -> f64| -> Vec<f64> { self.groups.all().iter().map(of).collect() };
         StepHistory {
             steps_per_row: self.groups.share(),
             until: column(|group| group.until),

@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 use cosimo_pack::hash::sha256;
 use cosimo_system::Problem;
 
-use crate::certificate::{Certificate, CertificateData, Ending, Machine, ResultFile, Source, sealed};
+use crate::certificate::{Certificate, CertificateData, Machine, ResultFile, RunEnding, Source, with_seal};
 use crate::error::Error;
-use crate::observer::{End, Moment, Observer, Start};
+use crate::observer::{Moment, Observer, RunEnd, RunStart};
 use crate::outcome::Outcome;
 use crate::simulation::{RunInputs, command_line};
 use crate::{draft_file, input_files, paths};
@@ -32,7 +32,7 @@ impl CertificateFile {
     }
 
     fn write(&self, certificate: CertificateData) -> Result<(), Error> {
-        draft_file::replace(&self.path, sealed(certificate).as_bytes())
+        draft_file::replace(&self.path, with_seal(certificate).as_bytes())
             .map_err(|cause| Error::cannot_write(&self.shown, &cause))
     }
 
@@ -45,7 +45,7 @@ impl CertificateFile {
     fn write_finished(
         &self,
         inputs: &RunInputs,
-        ending: &Ending<'_>,
+        ending: &RunEnding<'_>,
         (run, outcome): (&cosimo_engine::Run, &Outcome),
     ) -> Result<(), Error> {
         let Some(certificate) = &self.certificate else { return Ok(()) };
@@ -56,7 +56,7 @@ impl CertificateFile {
             let sha256 = match cosimo_pack::hash::sha256_of_file(&file) {
                 Ok(sha256) => sha256,
                 // A run that failed may have failed because of it.
-                Err(_) if !matches!(ending, Ending::Finished) => continue,
+                Err(_) if !matches!(ending, RunEnding::Finished) => continue,
                 Err(cause) => {
                     let message = format!("cannot read `{}` for its certificate: {cause}", file.display());
                     return Err(Error::unwritable(message, &self.shown));
@@ -76,8 +76,8 @@ impl Observer for CertificateFile {
         vec![("--certificate", self.shown.clone())]
     }
 
-    fn begin(&mut self, start: &Start<'_>) -> Result<(), Error> {
-        let Start { inputs, layout, warnings, .. } = start;
+    fn begin(&mut self, start: &RunStart<'_>) -> Result<(), Error> {
+        let RunStart { inputs, layout, warnings, .. } = start;
         let sources = sources(inputs)?;
         self.certificate = Some(Certificate::new(&inputs.system, layout, &inputs.registry, &sources));
         self.warnings = warnings.to_vec();
@@ -90,12 +90,12 @@ impl Observer for CertificateFile {
         match (at.is_start(), &at.inputs().resumed) {
             (true, Some(_)) => certificate.resume(at.time()),
             (true, None) => {}
-            (false, _) => certificate.look(at.run()),
+            (false, _) => certificate.observe(at.run()),
         }
         Ok(())
     }
 
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         let Some((run, outcome)) = &end.started else {
             let reason = end.error.map_or(String::new(), ToString::to_string);
             let written = self.write_unfinished(end.inputs, &format!("the run did not begin: {reason}"));
@@ -104,9 +104,9 @@ impl Observer for CertificateFile {
             });
         };
         let ending = match end.error {
-            Some(error) => Ending::Failed(error),
-            None if outcome.summary.finished => Ending::Finished,
-            None => Ending::Interrupted,
+            Some(error) => RunEnding::Failed(error),
+            None if outcome.summary.finished => RunEnding::Finished,
+            None => RunEnding::Interrupted,
         };
         self.write_finished(end.inputs, &ending, (run, outcome))
     }

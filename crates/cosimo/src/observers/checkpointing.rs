@@ -8,10 +8,10 @@ use cosimo_core::Time;
 use cosimo_core::clock::OutputGrid;
 use cosimo_system::sources;
 
+use crate::checkpoint_file::{CheckpointFile, CheckpointOrigin};
 use crate::draft_file::draft;
 use crate::error::{Error, ErrorKind};
-use crate::observer::{End, Moment, Observer, Start};
-use crate::saved::{Origin, Saved};
+use crate::observer::{Moment, Observer, RunEnd, RunStart};
 use crate::simulation::RunInputs;
 use crate::{input_files, paths};
 
@@ -89,7 +89,7 @@ pub struct Checkpointing {
     /// As it is shown, and where that is whatever becomes of the working folder.
     path: PathBuf,
     whole: PathBuf,
-    origin: Origin,
+    origin: CheckpointOrigin,
     beat: Option<OutputGrid>,
     saved: Instant,
     begun: Instant,
@@ -106,7 +106,7 @@ impl Checkpointing {
             schedule,
             path: PathBuf::new(),
             whole: PathBuf::new(),
-            origin: Origin::default(),
+            origin: CheckpointOrigin::default(),
             beat: None,
             saved: now,
             begun: now,
@@ -132,7 +132,7 @@ impl Checkpointing {
     fn save(&self, at: &mut Moment<'_>) -> Result<(), String> {
         let state = at.save()?;
         let computing = self.before + self.begun.elapsed().as_secs_f64();
-        let saved = Saved {
+        let saved = CheckpointFile {
             origin: self.origin.clone(),
             time: state.time,
             computing,
@@ -149,8 +149,9 @@ impl Observer for Checkpointing {
     }
 
     /// Whatever keeps a run from being saved is told before it begins.
-    fn begin(&mut self, start: &Start<'_>) -> Result<(), Error> {
-        let unsaved: Vec<String> = start.layout.topology.unsaved().map(|name| format!("`{name}`")).collect();
+    fn begin(&mut self, start: &RunStart<'_>) -> Result<(), Error> {
+        let unsaved: Vec<String> =
+            start.layout.topology.components_without_saved_state().map(|name| format!("`{name}`")).collect();
         if !unsaved.is_empty() {
             let message = format!(
                 "`--checkpoint`: {} cannot hand out {} state",
@@ -170,7 +171,7 @@ impl Observer for Checkpointing {
             let message = format!("cannot write the checkpoint `{}`: {cause}", self.path.display());
             Error::unwritable(message, &self.path)
         })?;
-        self.origin = Origin {
+        self.origin = CheckpointOrigin {
             words: inputs.command.clone(),
             folder: way.to_string_lossy().into_owned(),
             stop: inputs.resumed.as_ref().and_then(|resumed| resumed.stop),
@@ -186,7 +187,7 @@ impl Observer for Checkpointing {
     }
 
     fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
-        let beat = self.beat.as_mut().is_some_and(|beat| beat.strikes(at.run().clock()));
+        let beat = self.beat.as_mut().is_some_and(|beat| beat.is_due(at.run().clock()));
         if at.is_start() {
             // What simulators promised is tried once, before anything relies on it.
             return at.check_saving().map_err(|error| {
@@ -209,7 +210,7 @@ impl Observer for Checkpointing {
         Ok(())
     }
 
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         if let Some((_, outcome)) = &mut end.started {
             outcome.checkpoint = self.written.then(|| self.path.clone());
         }

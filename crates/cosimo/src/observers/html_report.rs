@@ -9,15 +9,15 @@ use cosimo_core::registry::number_text;
 use cosimo_engine::{Layout, MonolithicReference, Run, RunError};
 use cosimo_pack::hash::sha256;
 use cosimo_report::{
-    Books, Component, Delayed, Diagram, Outcome as Ending, Reasons, Recording, Rejections, Remark, Report,
-    Results, Room, Tie, Unit,
+    BondEdge, ComponentFacts, CurveBudget, Diagram, DiagramBox, LineEdge, Reasons, Recording, Rejections,
+    Report, Results, RunEnd as Ending, StepCurves, Warning,
 };
 use cosimo_system::{self as system, Severity, System};
 
 use crate::draft_file::DraftFile;
 use crate::error::Error;
 use crate::fmu_messages::fmu_messages;
-use crate::observer::{End, Moment, Observer, Start};
+use crate::observer::{Moment, Observer, RunEnd, RunStart};
 use crate::outcome::Outcome;
 use crate::simulation::{RunInputs, command_line};
 use crate::{catalogue, plan_text};
@@ -28,7 +28,7 @@ pub struct HtmlReport {
     path: PathBuf,
     file: Option<DraftFile>,
     recording: Recording,
-    books: Books,
+    books: StepCurves,
     rejections: Rejections,
     why: Reasons,
 }
@@ -38,8 +38,8 @@ impl HtmlReport {
         HtmlReport {
             path: file.into(),
             file: None,
-            recording: Recording::new(Room::SIGNALS),
-            books: Books::default(),
+            recording: Recording::new(CurveBudget::SIGNALS),
+            books: StepCurves::default(),
             rejections: Rejections::default(),
             why: Reasons::default(),
         }
@@ -52,7 +52,7 @@ impl Observer for HtmlReport {
     }
 
     /// Creates the file at once, as a run that cannot write its report should not start.
-    fn begin(&mut self, _start: &Start<'_>) -> Result<(), Error> {
+    fn begin(&mut self, _start: &RunStart<'_>) -> Result<(), Error> {
         self.file =
             Some(DraftFile::create(&self.path).map_err(|cause| Error::cannot_write(&self.path, &cause))?);
         Ok(())
@@ -71,14 +71,14 @@ impl Observer for HtmlReport {
             self.books.begin(at.run(), &lines.collect::<Vec<_>>());
             self.why.begin(time, &counters);
         } else {
-            self.books.look(at.run());
-            self.rejections.look(time, counters.rejected);
-            self.why.look(time, &counters);
+            self.books.observe(at.run());
+            self.rejections.observe(time, counters.rejected);
+            self.why.observe(time, &counters);
         }
         Ok(())
     }
 
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         let (Some((run, outcome)), Some(mut file)) = (&end.started, self.file.take()) else { return Ok(()) };
         self.write(end.inputs, end.error, (run, outcome), &mut file)
             .and_then(|()| file.place())
@@ -95,20 +95,20 @@ impl HtmlReport {
         file: &mut DraftFile,
     ) -> std::io::Result<()> {
         let (system, layout) = (&inputs.system, run.layout());
-        let components: Vec<Component<'_>> =
+        let components: Vec<ComponentFacts<'_>> =
             system.components.iter().map(|named| component(named, layout)).collect();
         let page = Report {
             name: &name(&inputs.what),
             file: &inputs.what.join(" "),
             outcome: ending(error, outcome),
             summary: &outcome.summary,
-            words: &outcome.summary.words(),
+            words: &outcome.summary.text(),
             span: (system.experiment.start, system.experiment.stop),
             reasons: &outcome.step_reasons(),
             computing: Some(outcome.wall_time),
             threads: run.threads(),
-            undivided: outcome.compared(),
-            remarks: &warnings(inputs, run),
+            monolithic: outcome.compared(),
+            warnings: &warnings(inputs, run),
             diagram: Some(&diagram(inputs, run, outcome)),
             plan: &plan_text::text(system, layout, &inputs.registry),
             components: &components,
@@ -123,9 +123,9 @@ impl HtmlReport {
     }
 }
 
-fn warnings(inputs: &RunInputs, run: &Run) -> Vec<Remark> {
-    let of_run = run.remarks().iter().filter(|problem| problem.severity == Severity::Remark);
-    let mut warnings: Vec<Remark> =
+fn warnings(inputs: &RunInputs, run: &Run) -> Vec<Warning> {
+    let of_run = run.warnings().iter().filter(|problem| problem.severity == Severity::Warning);
+    let mut warnings: Vec<Warning> =
         of_run.map(|problem| remark(problem.code, crate::error::with_remedy(problem))).collect();
     warnings.extend(fmu_messages().iter().map(|(_, words)| uncoded(format!("FMU {words}"))));
     warnings.extend(inputs.resumed.as_ref().map(|resumed| {
@@ -151,11 +151,11 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
             names.push(owner);
         }
     }
-    let components: Vec<Component<'_>> =
-        names.into_iter().map(|name| Component { name, facts: Vec::new() }).collect();
+    let components: Vec<ComponentFacts<'_>> =
+        names.into_iter().map(|name| ComponentFacts { name, facts: Vec::new() }).collect();
     let rows = results.curves.rows;
     let broken = results.broken.iter();
-    let remarks: Vec<Remark> = broken
+    let remarks: Vec<Warning> = broken
         .map(|(name, count)| uncoded(format!("`{name}` is no number in {count} of {rows} rows")))
         .collect();
     let name = file.display().to_string();
@@ -169,8 +169,8 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
         reasons: "",
         computing: None,
         threads: 1,
-        undivided: MonolithicReference::default(),
-        remarks: &remarks,
+        monolithic: MonolithicReference::default(),
+        warnings: &remarks,
         diagram: None,
         plan: "",
         components: &components,
@@ -188,12 +188,12 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
 }
 
 /// A message with what its code means.
-fn remark(code: &'static str, message: String) -> Remark {
-    Remark { code, message, meaning: catalogue::page(code).map(|page| page.text).unwrap_or_default() }
+fn remark(code: &'static str, message: String) -> Warning {
+    Warning { code, message, meaning: catalogue::page(code).map(|page| page.text).unwrap_or_default() }
 }
 
-fn uncoded(message: String) -> Remark {
-    Remark { message, ..Remark::default() }
+fn uncoded(message: String) -> Warning {
+    Warning { message, ..Warning::default() }
 }
 
 /// A system with lines as its file has it: its plan shows islands without anything between them, and the time of all of
@@ -204,7 +204,7 @@ fn with_lines(system: &System) -> Diagram {
         let owners = (0..system.components.len()).filter(|&k| owns(&system.components[k].name));
         owners.max_by_key(|&k| system.components[k].name.len())
     };
-    let unit = |component: &system::Component| Unit {
+    let unit = |component: &system::Component| DiagramBox {
         name: component.name.clone(),
         about: component.source.clone(),
         seconds: None,
@@ -213,20 +213,20 @@ fn with_lines(system: &System) -> Diagram {
     for bond in &system.bonds {
         let (Some(a), Some(b)) = (owner(&bond.a.effort.0), owner(&bond.b.effort.0)) else { continue };
         match &bond.line {
-            Some(line) => diagram.lines.push(Delayed {
+            Some(line) => diagram.lines.push(LineEdge {
                 name: bond.name.clone(),
                 ends: (a, b),
                 delay: line.delay,
                 most: if line.steady.is_some() { line.most[0].max(line.most[1]) } else { 1.0 },
             }),
-            None => diagram.bonds.push(Tie { name: bond.name.clone(), ends: vec![a, b] }),
+            None => diagram.bonds.push(BondEdge { name: bond.name.clone(), ends: vec![a, b] }),
         }
     }
     for junction in &system.junctions {
         let ends = junction.sides.iter().filter_map(|side| owner(&side.port.effort.0)).collect();
-        diagram.bonds.push(Tie { name: junction.name.clone(), ends });
+        diagram.bonds.push(BondEdge { name: junction.name.clone(), ends });
     }
-    for wire in &system.wires {
+    for wire in &system.connections {
         for from in &wire.from {
             if let (Some(a), Some(b)) = (owner(&from.port.0), owner(&wire.to.0)) {
                 diagram.wire(a, b, format!("{} → {}", from.port.0, wire.to.0));
@@ -242,7 +242,7 @@ fn diagram(inputs: &RunInputs, run: &Run, outcome: &Outcome) -> Diagram {
         return with_lines(&inputs.system);
     }
     let mut diagram = Diagram::of(run.layout());
-    for (unit, (_, spent)) in diagram.units.iter_mut().zip(run.spent()) {
+    for (unit, (_, spent)) in diagram.units.iter_mut().zip(run.time_per_component()) {
         unit.seconds = Some(spent.as_secs_f64());
     }
     for (unit, interface) in diagram.units.iter_mut().zip(&run.layout().topology.interfaces) {
@@ -256,7 +256,7 @@ fn diagram(inputs: &RunInputs, run: &Run, outcome: &Outcome) -> Diagram {
 }
 
 /// What is known about a component's origin, be it alone or joined with others.
-fn component<'a>(component: &'a system::Component, layout: &Layout) -> Component<'a> {
+fn component<'a>(component: &'a system::Component, layout: &Layout) -> ComponentFacts<'a> {
     let source = ("source".to_owned(), component.source.clone());
     let alone = layout.topology.names.iter().position(|name| *name == component.name);
     let joined = || {
@@ -281,7 +281,7 @@ fn component<'a>(component: &'a system::Component, layout: &Layout) -> Component
         .step
         .as_ref()
         .map(|(every, _)| ("own step".to_owned(), format!("{} s", number_text(*every))));
-    Component { name: &component.name, facts: std::iter::once(source).chain(own).chain(facts).collect() }
+    ComponentFacts { name: &component.name, facts: std::iter::once(source).chain(own).chain(facts).collect() }
 }
 
 /// Most systems are a `system.toml` in a folder of their name.

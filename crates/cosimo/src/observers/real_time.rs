@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::observer::{End, Moment, Observer};
+use crate::observer::{Moment, Observer, RunEnd};
 
 /// Longest sleep in one piece, so that Ctrl-C is heard.
 const PIECE: Duration = Duration::from_millis(50);
@@ -112,7 +112,7 @@ impl Observer for RealTime {
         Ok(())
     }
 
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         if let Some((_, outcome)) = &mut end.started {
             outcome.real_time = Some(self.statistics());
         }

@@ -4,7 +4,7 @@ use cosimo_engine::{Layout, ReferenceDeviation};
 use cosimo_system::System;
 
 use crate::error::Error;
-use crate::observer::{End, Moment, Observer};
+use crate::observer::{Moment, Observer, RunEnd};
 use crate::reference;
 
 /// Follows the ports that have a counterpart in the reference.
@@ -35,7 +35,7 @@ impl Observer for Reference {
         Ok(())
     }
 
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         let Some((run, outcome)) = &mut end.started else { return Ok(()) };
         let (summary, system) = (&outcome.summary, &end.inputs.system);
         let mut limits = Vec::new();

@@ -14,7 +14,7 @@ use crate::draft_file;
 use crate::error::Error;
 use crate::fmu_messages::fmu_messages;
 use crate::json_schema::{objects, part};
-use crate::observer::{End, Moment, Observer, When};
+use crate::observer::{Moment, Observer, RunEnd, When};
 use crate::observers::RealTimeStatistics;
 use crate::outcome::Outcome;
 use crate::simulation::RunInputs;
@@ -42,7 +42,7 @@ impl Observer for SummaryFile {
         Ok(())
     }
 
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         let Some((run, outcome)) = &end.started else { return Ok(()) };
         let summary = RunSummary::new(end, run, outcome, &outcome.summary, &outcome.summary.counters);
         let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from);
@@ -54,7 +54,7 @@ impl Observer for SummaryFile {
 objects! {
     /// the summary of a run
     #[schemars(extend("additionalProperties" = part::<LearnedModels>()))]
-    pub struct RunSummary(end: &End<'_>, run: &Run, outcome: &Outcome, summary: &Summary, counters: &Counters) {
+    pub struct RunSummary(end: &RunEnd<'_>, run: &Run, outcome: &Outcome, summary: &Summary, counters: &Counters) {
         /// as on the command line
         file: String = end.inputs.what.join(" "),
         /// simulated time that was reached, in seconds
@@ -75,7 +75,7 @@ objects! {
         /// of the worst bond
         verdict: &'static str = summary.verdict.word(),
         /// the verdict for people
-        words: String = summary.words(),
+        words: String = summary.text(),
         /// of computing
         wall_seconds: f64 =
             end.inputs.resumed.as_ref().map_or(0.0, |from| from.computing) + outcome.wall_time.as_secs_f64(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::common::{column, folder, rows};
-use cosimo::export::{Design, Kind, Version, built_library, write};
+use cosimo::export::{Design, InterfaceType, Version, built_library, write};
 use serde_json::json;
 
 struct Case {
@@ -24,14 +24,21 @@ fn cases() -> Vec<Case> {
             let design = Design::new(&format!("native:{model}"), version).kind(kind);
             cases.push(Case { design, outputs, stop, interval, allowed });
         };
-        add(Kind::ModelExchange, "bouncing-ball", &["height", "velocity", "bounces"], 1.9, 0.1, 1e-6);
-        add(Kind::ModelExchange, "thermostat", &["T", "q", "heating"], 2000.0, 70.0, 1e-5);
-        add(Kind::ModelExchange, "stair", &["level", "height"], 3.15, 0.35, 1e-12);
-        add(Kind::ModelExchange, "driven", &["x", "e"], 2.0, 0.1, 1e-7);
-        add(Kind::ModelExchange, "van-der-pol", &["x", "v"], 5.0, 0.25, 1e-4);
-        add(Kind::ModelExchange, "dual-mass/left", &["x", "v"], 4.0, 0.2, 1e-7);
-        add(Kind::CoSimulation, "dual-mass/left", &["x", "v"], 4.0, 0.2, 1e-12);
-        add(Kind::CoSimulation, "stair", &["level", "height"], 3.15, 0.35, 1e-12);
+        add(
+            InterfaceType::ModelExchange,
+            "bouncing-ball",
+            &["height", "velocity", "bounces"],
+            1.9,
+            0.1,
+            1e-6,
+        );
+        add(InterfaceType::ModelExchange, "thermostat", &["T", "q", "heating"], 2000.0, 70.0, 1e-5);
+        add(InterfaceType::ModelExchange, "stair", &["level", "height"], 3.15, 0.35, 1e-12);
+        add(InterfaceType::ModelExchange, "driven", &["x", "e"], 2.0, 0.1, 1e-7);
+        add(InterfaceType::ModelExchange, "van-der-pol", &["x", "v"], 5.0, 0.25, 1e-4);
+        add(InterfaceType::ModelExchange, "dual-mass/left", &["x", "v"], 4.0, 0.2, 1e-7);
+        add(InterfaceType::CoSimulation, "dual-mass/left", &["x", "v"], 4.0, 0.2, 1e-12);
+        add(InterfaceType::CoSimulation, "stair", &["level", "height"], 3.15, 0.35, 1e-12);
     }
     for (model, outputs, stop, interval) in [
         ("dual-mass/left", &["x", "v"] as &[_], 4.0, 0.2),
@@ -56,7 +63,7 @@ fn units_do_the_same_in_fmpy() {
     for Case { design, outputs, stop, interval, .. } in &cases {
         let file = folder().join(format!("fmpy-{}", design.file_name()));
         write(design, &library, &file).unwrap();
-        let kind = if design.kind == Kind::CoSimulation { "CoSimulation" } else { "ModelExchange" };
+        let kind = if design.kind == InterfaceType::CoSimulation { "CoSimulation" } else { "ModelExchange" };
         let events = design.version == Version::Three && design.source == "native:stair";
         jobs.push(json!({
             "file": file, "kind": kind, "outputs": outputs, "stop": stop, "interval": interval, "events": events,
@@ -71,7 +78,8 @@ fn units_do_the_same_in_fmpy() {
         serde_json::from_str(&std::fs::read_to_string(&answered).unwrap()).unwrap();
     for (Case { design, outputs, stop, interval, allowed }, theirs) in cases.iter().zip(theirs) {
         let name = design.file_name();
-        let tight = if design.kind == Kind::CoSimulation { "" } else { "\"cosimo.relative\" = 1e-10" };
+        let tight =
+            if design.kind == InterfaceType::CoSimulation { "" } else { "\"cosimo.relative\" = 1e-10" };
         let ours = rows(&format!(
             "[experiment]\nstop = {stop:?}\n[component.unit]\nsource = \"fmpy-{name}\"\n\
              parameters = {{ {tight} }}\n[method]\nstep = {{ size = {interval:?} }}\n"

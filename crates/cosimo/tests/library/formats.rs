@@ -9,7 +9,7 @@ use cosimo::core::Registry;
 use cosimo::core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 use cosimo::core::registry::{CreateResult, FormatEntry, endings_text};
 use cosimo::open::OpenOptions;
-use cosimo::overlay::{Source, Wanted, overlay};
+use cosimo::plot_results::{PlotSelection, PlotSource, overlay};
 use cosimo::record::compare::{Tube, compare};
 use cosimo::{Simulation, record};
 
@@ -97,7 +97,8 @@ fn a_format_from_outside_is_written_read_and_played_back() {
     assert!(matches!(record::read(&hex, record::FORMATS), Err(TableError::Unknown(_))));
     assert!(compare(&other, &table, Tube::default(), &[]).unwrap().agrees);
     let seen =
-        overlay(&[Source { name: "rows.hex".into(), table: table.clone() }], &Wanted::default()).unwrap();
+        overlay(&[PlotSource { name: "rows.hex".into(), table: table.clone() }], &PlotSelection::default())
+            .unwrap();
     assert!(!seen.panels.is_empty());
 
     // As a component that drives another, its columns are what they were.

@@ -1,7 +1,7 @@
 //! Limits against certificates: what passes, what fails, and what is none.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use cosimo::certificate::{KIND, Limits, VERSION, gate};
+use cosimo::certificate::{GateCriteria, KIND, VERSION, gate};
 use serde_json::{Value as Json, json};
 
 fn certificate() -> Json {
@@ -20,34 +20,34 @@ fn certificate() -> Json {
     })
 }
 
-fn failing(limits: &Limits) -> Vec<String> {
+fn failing(limits: &GateCriteria) -> Vec<String> {
     let checks = gate(&certificate(), limits).unwrap();
     checks.into_iter().filter(|check| !check.pass).map(|check| check.criterion.to_owned()).collect()
 }
 
 #[test]
 fn limits_are_met_at_their_value_and_broken_just_below() {
-    let none = Limits::default();
+    let none = GateCriteria::default();
     assert!(failing(&none).is_empty());
     let waived = vec![("idle".to_owned(), f64::INFINITY)];
-    let defect = |defect: f64| Limits { defect: Some(defect), bonds: waived.clone(), ..none.clone() };
+    let defect = |defect: f64| GateCriteria { defect: Some(defect), bonds: waived.clone(), ..none.clone() };
     assert!(failing(&defect(2e-3)).is_empty());
     assert_eq!(failing(&defect(1.999e-3)), ["energy-defect"]);
-    assert!(failing(&Limits { indicator: Some(1.25), ..none.clone() }).is_empty());
-    assert_eq!(failing(&Limits { indicator: Some(1.0), ..none.clone() }), ["indicator"]);
-    assert!(failing(&Limits { rejected: Some(3), ..none.clone() }).is_empty());
-    assert_eq!(failing(&Limits { rejected: Some(2), ..none.clone() }), ["rejected"]);
-    assert!(failing(&Limits { loop_residual: Some(1e-12), ..none.clone() }).is_empty());
-    assert_eq!(failing(&Limits { loop_residual: Some(1e-13), ..none.clone() }), ["loop-residual"]);
-    assert_eq!(failing(&Limits { no_remarks: true, ..none }), ["remarks"]);
+    assert!(failing(&GateCriteria { indicator: Some(1.25), ..none.clone() }).is_empty());
+    assert_eq!(failing(&GateCriteria { indicator: Some(1.0), ..none.clone() }), ["indicator"]);
+    assert!(failing(&GateCriteria { rejected: Some(3), ..none.clone() }).is_empty());
+    assert_eq!(failing(&GateCriteria { rejected: Some(2), ..none.clone() }), ["rejected"]);
+    assert!(failing(&GateCriteria { loop_residual: Some(1e-12), ..none.clone() }).is_empty());
+    assert_eq!(failing(&GateCriteria { loop_residual: Some(1e-13), ..none.clone() }), ["loop-residual"]);
+    assert_eq!(failing(&GateCriteria { no_remarks: true, ..none }), ["remarks"]);
 }
 
 #[test]
 fn the_bound_of_a_bond_beats_that_of_all_and_an_idle_bond_is_not_praised() {
-    let limits = Limits { defect: Some(1.0), ..Limits::default() };
+    let limits = GateCriteria { defect: Some(1.0), ..GateCriteria::default() };
     assert_eq!(failing(&limits), ["energy-defect"]);
     let own = vec![("idle".to_owned(), f64::INFINITY), ("strut".to_owned(), 1e-3)];
-    let checks = gate(&certificate(), &Limits { bonds: own, ..limits }).unwrap();
+    let checks = gate(&certificate(), &GateCriteria { bonds: own, ..limits }).unwrap();
     let strut = checks.iter().find(|check| check.about == "bond `strut`").unwrap();
     assert!(!strut.pass && strut.wanted.contains("1e-3") && strut.found == "2e-3", "{strut:?}");
 }
@@ -58,28 +58,28 @@ fn what_was_not_measured_does_not_pass() {
     nothing["bonds"] = json!([]);
     nothing["methods"]["estimate"]["name"] = "none".into();
     nothing["outcome"] = json!({ "complete": false, "word": "failed", "reason": "it broke" });
-    let limits = Limits { defect: Some(1.0), indicator: Some(9.0), ..Limits::default() };
+    let limits = GateCriteria { defect: Some(1.0), indicator: Some(9.0), ..GateCriteria::default() };
     let checks = gate(&nothing, &limits).unwrap();
     assert_eq!(checks.len(), 3);
     assert!(checks.iter().all(|check| !check.pass));
     assert_eq!(checks[0].found, "failed: it broke");
-    let limits = Limits { incomplete: true, ..Limits::default() };
+    let limits = GateCriteria { incomplete: true, ..GateCriteria::default() };
     assert!(gate(&nothing, &limits).unwrap().is_empty());
     // Energy out of nothing has no share.
     let mut created = certificate();
     created["bonds"][0]["energy_defect"] = Json::Null;
     created["bonds"][0]["verdict"] = "large".into();
     let bonds = vec![("strut".to_owned(), 1e9)];
-    let checks = gate(&created, &Limits { bonds, ..Limits::default() }).unwrap();
+    let checks = gate(&created, &GateCriteria { bonds, ..GateCriteria::default() }).unwrap();
     assert!(!checks[1].pass && checks[1].found.starts_with("infinitely"));
 }
 
 #[test]
 fn everything_that_is_wrong_is_said_at_once() {
-    let refused = |certificate: &Json, limits: &Limits| -> Vec<String> {
+    let refused = |certificate: &Json, limits: &GateCriteria| -> Vec<String> {
         gate(certificate, limits).unwrap_err().iter().map(ToString::to_string).collect()
     };
-    let none = Limits::default();
+    let none = GateCriteria::default();
     assert!(refused(&json!([1, 2]), &none)[0].contains("no certificate of Cosimo"));
     assert!(refused(&json!({ "certificate": "else" }), &none)[0].ends_with("found \"else\""));
     let other = json!({ "certificate": KIND, "version": 2 });
@@ -89,7 +89,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     broken["bonds"][0]["energy_defect"] = json!(-1.0);
     broken["loops"] = Json::Null;
     assert_eq!(
-        refused(&broken, &Limits { bonds: vec![("strot".into(), 1.0)], ..none }),
+        refused(&broken, &GateCriteria { bonds: vec![("strot".into(), 1.0)], ..none }),
         [
             "`bonds.0.energy_defect` should be a number not below 0, or null, found -1.0",
             "the certificate has no bond `strot`",

@@ -3,7 +3,7 @@
 
 use crate::common::{DUAL_MASS, DualMass, column, rows, run_to_the_end, start};
 use cosimo::core::Time;
-use cosimo::record::Memory;
+use cosimo::record::MemoryRecorder;
 
 fn text(experiment: &str, results: &str) -> String {
     let method = format!("step = {{ size = 0.1 }}\n[results]\n{results}");
@@ -27,7 +27,7 @@ fn rows_are_due_at_multiples_and_at_the_last_point() {
 #[test]
 fn a_run_that_is_left_early_ends_with_a_row_and_once_only() {
     let mut run = start(&text("", "every = 0.3"), 1);
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     run.run_until(until(0.45)).unwrap();
     run.finish().unwrap();
@@ -42,7 +42,7 @@ fn a_run_that_is_left_early_ends_with_a_row_and_once_only() {
 fn an_earlier_state_gives_its_rows_again() {
     let mut run = start(&text("", "every = 0.3"), 1);
     let saved = run.save().unwrap();
-    let memory = Memory::default();
+    let memory = MemoryRecorder::default();
     run.record(Box::new(memory.clone())).unwrap();
     run.run_until(until(0.6)).unwrap();
     run.load(&saved).unwrap();

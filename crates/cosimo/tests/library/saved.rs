@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{DUAL_MASS, DualMass, Made, run_to_the_end, start};
+use cosimo::checkpoint_file::{CheckpointFile, CheckpointFileError, CheckpointOrigin, Input};
 use cosimo::core::recorder::Table;
 use cosimo::engine::Run;
 use cosimo::export::{Variant, Version};
 use cosimo::record::{FORMATS, Files, read};
-use cosimo::saved::{Input, Origin, Saved, SavedError};
 use proptest::prelude::*;
 
 const FIXED: &str = "input = \"linear\"\nstep = { size = 0.01 }";
@@ -23,9 +23,9 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn saved(run: &mut Run) -> Saved {
+fn saved(run: &mut Run) -> CheckpointFile {
     let bookmark = run.bookmark().unwrap();
-    let origin = Origin {
+    let origin = CheckpointOrigin {
         words: vec!["run".into(), "ä b".into()],
         folder: "..".into(),
         stop: Some(0.1 + 0.2),
@@ -36,7 +36,7 @@ fn saved(run: &mut Run) -> Saved {
         results: vec!["c".into()],
     };
     let (time, checkpoint) = (run.time().seconds(), run.save().unwrap());
-    Saved { origin, time, computing: 1.0 / 3.0, checkpoint, bookmark }
+    CheckpointFile { origin, time, computing: 1.0 / 3.0, checkpoint, bookmark }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -75,7 +75,7 @@ fn interrupted(name: &str, text: &str, steps: usize, more: usize, threads: usize
     }
     drop(run);
 
-    let back = Saved::read(&file).unwrap();
+    let back = CheckpointFile::read(&file).unwrap();
     assert_eq!(back, kept);
     let mut run = start(text, threads);
     run.load(&back.checkpoint).unwrap();
@@ -143,7 +143,7 @@ fn no_damaged_file_is_taken_for_a_run() {
     let read = |bytes: &[u8]| {
         let other = folder.join("other.checkpoint");
         std::fs::write(&other, bytes).unwrap();
-        Saved::read(&other).unwrap_err()
+        CheckpointFile::read(&other).unwrap_err()
     };
     for place in 0..bytes.len() {
         let mut broken = bytes.clone();
@@ -153,13 +153,13 @@ fn no_damaged_file_is_taken_for_a_run() {
     for length in (0..bytes.len()).step_by(7) {
         read(&bytes[..length]);
     }
-    assert!(matches!(read(b"time,a.x\n0,1\n"), SavedError::Foreign { .. }));
-    assert!(matches!(read(&[]), SavedError::Foreign { .. }));
+    assert!(matches!(read(b"time,a.x\n0,1\n"), CheckpointFileError::Foreign { .. }));
+    assert!(matches!(read(&[]), CheckpointFileError::Foreign { .. }));
     let mut newer = bytes.clone();
     newer[18] = 9;
-    assert!(matches!(read(&newer), SavedError::OtherVersion { found: 9, .. }));
-    let missing = Saved::read(&folder.join("none")).unwrap_err();
-    assert!(matches!(missing, SavedError::Unreadable { .. }));
+    assert!(matches!(read(&newer), CheckpointFileError::OtherVersion { found: 9, .. }));
+    let missing = CheckpointFile::read(&folder.join("none")).unwrap_err();
+    assert!(matches!(missing, CheckpointFileError::Unreadable { .. }));
     // Nor is the engine's own part, with its own checksum.
     let inner = run.save().unwrap();
     for place in 0..inner.bytes().len() {

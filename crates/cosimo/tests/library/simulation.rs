@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cosimo::core::{Source, Time};
 use cosimo::export::{Design, Version, built_library, write};
-use cosimo::{End, Error, ErrorKind, Moment, Observer, Simulation, Start, native};
+use cosimo::{Error, ErrorKind, Moment, Observer, RunEnd, RunStart, Simulation, native};
 
 use crate::common;
 
@@ -247,7 +247,7 @@ fn a_run_is_resumed_from_its_file_as_if_it_had_never_stopped() {
     let first = halves.run().unwrap();
     assert!(!first.summary.finished);
     assert_eq!(first.checkpoint.as_ref(), Some(&checkpoint));
-    let saved = cosimo::saved::Saved::read(&checkpoint).unwrap();
+    let saved = cosimo::checkpoint_file::CheckpointFile::read(&checkpoint).unwrap();
     let second = system("halves.csv").resume("run.checkpoint", saved).unwrap().run().unwrap();
     assert_eq!(second.summary.counters, whole.summary.counters);
     assert_eq!(second.from, first.summary.time);
@@ -268,7 +268,7 @@ fn a_simulation_can_be_sent_to_another_thread() {
 struct Calls(Vec<&'static str>, bool);
 
 impl Observer for Calls {
-    fn begin(&mut self, _start: &Start<'_>) -> Result<(), Error> {
+    fn begin(&mut self, _start: &RunStart<'_>) -> Result<(), Error> {
         self.0.push("begin");
         Ok(())
     }
@@ -283,7 +283,7 @@ impl Observer for Calls {
         self.0.push("last");
         Ok(())
     }
-    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+    fn end(&mut self, end: &mut RunEnd<'_>) -> Result<(), Error> {
         self.0.push(match (end.started.is_some(), end.error.is_some()) {
             (true, false) => "end",
             (true, true) => "failed",

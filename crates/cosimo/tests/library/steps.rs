@@ -5,8 +5,8 @@ use cosimo::certificate::Steps;
 #[test]
 fn short_runs_are_told_step_by_step() {
     let mut steps = Steps::default();
-    steps.look(0.1, 0.1, 0.5, 0);
-    steps.look(0.3, 0.2, 0.7, 2);
+    steps.observe(0.1, 0.1, 0.5, 0);
+    steps.observe(0.3, 0.2, 0.7, 2);
     let history = steps.history();
     assert_eq!(history.steps_per_row, 1);
     assert_eq!(history.until, [0.1, 0.3]);
@@ -21,7 +21,7 @@ fn no_extreme_of_a_long_run_is_lost() {
     for n in 1..=1_000_000_u64 {
         let size = if n == 777_777 { 1e-9 } else { 1e-3 };
         let indicator = if n == 123_457 { 40.0 } else { 1.0 };
-        steps.look(n as f64, size, indicator, n / 10);
+        steps.observe(n as f64, size, indicator, n / 10);
     }
     let history = steps.history();
     assert!(history.until.len() <= 256 && history.until.len() >= 128);

@@ -129,7 +129,7 @@ fn methods() -> Vec<(String, String, Script)> {
             script,
         ));
     }
-    for entry in &registry.laws {
+    for entry in &registry.controllers {
         let script = if entry.name == "fixed" { steps } else { rejected };
         let text = format!("step = {{ {RESIDUAL}, controller = \"{}\", {REJECTS}", entry.name);
         all.push((format!("law-{}", entry.name), text, script));

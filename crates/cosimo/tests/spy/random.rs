@@ -3,7 +3,7 @@
 
 use cosimo::core::Interface;
 use cosimo::engine::{Checkpoint, Run};
-use cosimo_test_fmus::{CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version};
+use cosimo_test_fmus::{CLOCKS, Design, ECHO, InterfaceType, SABOTEUR, Variant, Version};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -168,7 +168,7 @@ impl Case {
                 STAIR => parameters += ", period = 0.07",
                 _ => {}
             }
-            if part.substeps > 1 && designs[part.design].kind == Kind::CoSimulation {
+            if part.substeps > 1 && designs[part.design].kind == InterfaceType::CoSimulation {
                 parameters += &format!(", \"cosimo.substep\" = {}", part.substeps);
             }
             let mut starts = Vec::new();
@@ -234,7 +234,7 @@ impl Case {
             "predictor-corrector" => "{ predictor-corrector = { tolerance = 0.01 } }".to_owned(),
             other => format!("\"{other}\""),
         };
-        let law = registry.laws[law % registry.laws.len()].name;
+        let law = registry.controllers[law % registry.controllers.len()].name;
         let each = |words: Vec<&str>| {
             let words = paths.iter().zip(words).map(|(path, word)| format!(", \"{path}\" = \"{word}\""));
             words.collect::<String>()

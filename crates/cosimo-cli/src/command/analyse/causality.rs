@@ -1,7 +1,7 @@
 //! `cosimo analyse causality`: soft or stiff interfaces, who should receive the effort, and which degrees suit which input.
 
 use cosimo::analysis::causality::{Advice, InputRadius, advise, other_inputs};
-use cosimo::analysis::forecast::three;
+use cosimo::analysis::forecast::three_digits;
 use cosimo::analysis::linearise::linearise;
 use cosimo::analysis::variant::started;
 use cosimo::core::Registry;
@@ -47,7 +47,7 @@ fn look(args: &Args, system: &System, registry: &Registry) -> Result<Causality, 
 }
 
 fn print(name: &str, found: &Causality) {
-    println!("{name}: interfaces at a step of {} s", three(found.step));
+    println!("{name}: interfaces at a step of {} s", three_digits(found.step));
     for bond in &found.bonds {
         println!("\nbond `{}`:", bond.bond);
         words(bond, found.step).iter().for_each(|line| println!("  {line}"));
@@ -60,7 +60,7 @@ fn print(name: &str, found: &Causality) {
 
 fn words(advice: &Advice, size: f64) -> Vec<String> {
     let (teller, receiver) = (&advice.tells_effort, &advice.receives_effort);
-    let step = three(size);
+    let step = three_digits(size);
     let kind = if advice.stiff { "stiff" } else { "soft" };
     let mut lines = vec![format!(
         "{kind}: `{teller}` tells the effort; held over {step} s it moves `{receiver}` so far that it changes by {:.3} times itself",

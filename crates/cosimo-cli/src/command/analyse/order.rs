@@ -1,6 +1,6 @@
 //! `cosimo analyse order`: how the errors of outputs fall with the step size.
 
-use cosimo::analysis::order::{Against, Orders, measure};
+use cosimo::analysis::order::{ErrorBasis, Orders, measure};
 use cosimo::core::Registry;
 use cosimo::system::System;
 
@@ -35,8 +35,8 @@ fn look(system: &System, registry: &Registry) -> Result<Orders, u8> {
 
 fn print(name: &str, orders: &Orders) {
     let against = match orders.against {
-        Against::Undivided => "largest error against the undivided model",
-        Against::NextSize => {
+        ErrorBasis::Monolithic => "largest error against the undivided model",
+        ErrorBasis::NextSize => {
             "largest difference from the run with half the step (no `[reference]` in the system)"
         }
     };

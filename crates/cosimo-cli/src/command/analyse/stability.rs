@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use cosimo::analysis::forecast::three;
-use cosimo::analysis::stability::{How, Limit, StabilityError};
-use cosimo::analysis::survey::{OpenedConnection, Point, Survey, survey};
+use cosimo::analysis::forecast::three_digits;
+use cosimo::analysis::stability::{Limit, ProbeMethod, StabilityError};
+use cosimo::analysis::survey::{OpenedConnection, Survey, SurveyPoint, survey};
 use cosimo::analysis::variant::{VariantError, describe, started, with_methods};
 use cosimo::core::Registry;
 use cosimo::plot::{Axis, Figure, Panel, Series, Style};
@@ -36,12 +36,12 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Stability {
-    methods: Vec<Measured>,
+    methods: Vec<StabilityCurve>,
 }
 
 /// One curve: a method at an instant.
 #[derive(Serialize)]
-struct Measured {
+struct StabilityCurve {
     method: String,
     #[serde(flatten)]
     survey: Survey,
@@ -133,7 +133,7 @@ fn measure(
     registry: &Registry,
     at: Option<f64>,
     sizes: &[f64],
-) -> Result<Measured, u8> {
+) -> Result<StabilityCurve, u8> {
     let mut run = started(system, registry, at)
         .map_err(|error| coded(error.code(), &format!("{title}: {error}"), None))?;
     let survey = survey(system, registry, &mut run, sizes).map_err(|error| {
@@ -146,12 +146,12 @@ fn measure(
         };
         coded(error.code(), &error, hint)
     })?;
-    Ok(Measured { method: title.into(), survey })
+    Ok(StabilityCurve { method: title.into(), survey })
 }
 
-fn print(name: &str, all: &[Measured], several: bool) {
+fn print(name: &str, all: &[StabilityCurve], several: bool) {
     println!("{name}: spectral radius of one step; below 1 a disturbance decays, above 1 it grows");
-    let heading = |measured: &Measured| {
+    let heading = |measured: &StabilityCurve| {
         if several {
             format!("{} at {} s", measured.method, measured.survey.at)
         } else {
@@ -162,7 +162,7 @@ fn print(name: &str, all: &[Measured], several: bool) {
     print!("\n{:<12}", "step s");
     all.iter().for_each(|measured| print!("  {:>width$}", heading(measured)));
     println!();
-    for (k, Point { step, .. }) in all[0].survey.points.iter().enumerate() {
+    for (k, SurveyPoint { step, .. }) in all[0].survey.points.iter().enumerate() {
         print!("{:<12}", format!("{step:.4e}"));
         for measured in all {
             let radius = measured.survey.points[k].radius;
@@ -180,18 +180,18 @@ fn print(name: &str, all: &[Measured], several: bool) {
     }
 }
 
-fn lines(measured: &Measured) -> Vec<String> {
+fn lines(measured: &StabilityCurve) -> Vec<String> {
     let survey = &measured.survey;
     let mut lines = Vec::new();
     if let Some(rate) = survey.growth_of_system {
         lines.push(format!(
             "the system itself grows by e in {} s; that is not the coupling's fault, and a radius above 1 is right",
-            three(1.0 / rate)
+            three_digits(1.0 / rate)
         ));
     }
     lines.push(limit_words(survey.limit));
     if let Some(limiting) = &survey.limiting {
-        let at = format!("at {} s the radius is {:.4}", three(limiting.step), limiting.radius);
+        let at = format!("at {} s the radius is {:.4}", three_digits(limiting.step), limiting.radius);
         lines.push(match limiting.culprit() {
             Some(OpenedConnection { connection, radius }) => {
                 format!("limited by `{connection}`: {at}, and {radius:.4} with it held still")
@@ -202,14 +202,14 @@ fn lines(measured: &Measured) -> Vec<String> {
     let counted =
         format!("{} states, {} samples and cells of memory", survey.states, survey.cells - survey.states);
     lines.push(match survey.how {
-        How::States => format!(
+        ProbeMethod::States => format!(
             "measured at t = {} s by steps in which one of {counted} was disturbed at a time",
-            three(survey.at)
+            three_digits(survey.at)
         ),
-        How::Impulses => format!(
+        ProbeMethod::Impulses => format!(
             "measured at t = {} s by impulse responses of {counted}, since somebody shows no states: what no exchanged value \
              excites or shows stays hidden",
-            three(survey.at)
+            three_digits(survey.at)
         ),
     });
     if survey.unseen > 0 {
@@ -221,7 +221,7 @@ fn lines(measured: &Measured) -> Vec<String> {
 fn limit_words(limit: Limit) -> String {
     match limit {
         Limit::At(size) => format!("largest stable step {size:.6e} s"),
-        Limit::Beyond(size) => format!("stable up to {} s, larger steps were not tried", three(size)),
+        Limit::Beyond(size) => format!("stable up to {} s, larger steps were not tried", three_digits(size)),
         Limit::System(_) => "no step is stable".into(),
         Limit::Never => {
             "unstable at every step, however small: the loop of direct feed-through amplifies".into()
@@ -229,11 +229,11 @@ fn limit_words(limit: Limit) -> String {
     }
 }
 
-fn figure(name: &str, all: &[Measured]) -> Figure {
+fn figure(name: &str, all: &[StabilityCurve]) -> Figure {
     let mut panel =
         Panel::new("Above 1 is unstable", Axis::log("step in s"), Axis::linear("spectral radius"));
-    for Measured { method, survey } in all {
-        let title = format!("{method}, t = {} s", three(survey.at));
+    for StabilityCurve { method, survey } in all {
+        let title = format!("{method}, t = {} s", three_digits(survey.at));
         let points = survey.points.iter().map(|point| (point.step, point.radius));
         panel = panel.with(Series::new(title, points.collect()));
     }

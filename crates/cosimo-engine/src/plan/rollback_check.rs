@@ -15,7 +15,7 @@ pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
     let mut plan = Some(plan);
     let mut rehearse = || match plan.take().map(|plan| Run::begin(plan, 1)) {
         Some(Ok(run)) => {
-            let answer = encoded(run.rehearsals().map(|(_, rehearsal)| rehearsal));
+            let answer = encoded(run.rollback_checks().map(|(_, rehearsal)| rehearsal));
             // The process ends with it; nothing has to be freed, and an FMU may die of that, too.
             std::mem::forget(run);
             answer
@@ -29,7 +29,7 @@ pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
     };
     match answer {
         Some(Ok(answer)) => {
-            plan.layout.limits.rehearsed = decoded(&answer).filter(|found| found.len() == names.len());
+            plan.layout.limits.rollback_checks = decoded(&answer).filter(|found| found.len() == names.len());
             Ok(plan)
         }
         Some(Err(Crash { simulator, what })) => {

@@ -9,14 +9,14 @@ use std::time::SystemTime;
 use cosimo_core::SimulatorError;
 use libloading::Library;
 
-use crate::archive::{Cache, Kind};
-use crate::description::{Capabilities, Description, Fmi, Use};
-use crate::instance::{Fed, Made};
-use crate::problem::Problem;
+use crate::archive::{ArchiveKind, Cache};
+use crate::description::{Capabilities, Description, Fmi, FmuUse};
+use crate::instance::{IntermediateInput, NewInstance};
+use crate::problem::FileProblem;
 use crate::{fmi1, fmi2, fmi3, library, platform, python, trial, workspace};
 
 /// What an archive must be to hold a unit.
-pub const UNIT: Kind = Kind {
+pub const UNIT: ArchiveKind = ArchiveKind {
     title: "an FMU",
     noun: "unit",
     folder: "fmu",
@@ -25,7 +25,7 @@ pub const UNIT: Kind = Kind {
 };
 
 #[derive(Debug)]
-pub struct Unit {
+pub struct Fmu {
     /// SHA-256 of the file.
     pub hash: String,
     pub folder: PathBuf,
@@ -33,7 +33,7 @@ pub struct Unit {
     /// Folders below `binaries`.
     pub platforms: Vec<String>,
     /// One per use.
-    bindings: [OnceLock<Result<Binding, Problem>>; 2],
+    bindings: [OnceLock<Result<Binding, FileProblem>>; 2],
     instances: AtomicUsize,
     /// An instance failed for good, and with it all of them.
     pub(crate) corrupt: Arc<AtomicBool>,
@@ -47,30 +47,30 @@ pub(crate) enum Binding {
     Three(fmi3::ffi::Functions),
 }
 
-type Known = BTreeMap<PathBuf, (Option<SystemTime>, u64, Weak<Unit>)>;
+type OpenFmus = BTreeMap<PathBuf, (Option<SystemTime>, u64, Weak<Fmu>)>;
 
-static OPEN: Mutex<Known> = Mutex::new(BTreeMap::new());
+static OPEN: Mutex<OpenFmus> = Mutex::new(BTreeMap::new());
 
-impl Unit {
+impl Fmu {
     /// Unpacks and reads. Runs no code of the unit.
-    pub fn open(file: &Path, cache: &Cache) -> Result<Unit, Vec<Problem>> {
-        Unit::read(file, cache, Description::of_folder)
+    pub fn open(file: &Path, cache: &Cache) -> Result<Fmu, Vec<FileProblem>> {
+        Fmu::read(file, cache, Description::of_folder)
     }
 
     /// As [`Unit::open`], also of an FMU that cannot run here: its description has obstacles then.
-    pub fn inspect(file: &Path, cache: &Cache) -> Result<Unit, Vec<Problem>> {
-        Unit::read(file, cache, Description::inspect_folder)
+    pub fn inspect(file: &Path, cache: &Cache) -> Result<Fmu, Vec<FileProblem>> {
+        Fmu::read(file, cache, Description::inspect_folder)
     }
 
     fn read(
         file: &Path,
         cache: &Cache,
-        describe: fn(&Path) -> Result<Description, Vec<Problem>>,
-    ) -> Result<Unit, Vec<Problem>> {
+        describe: fn(&Path) -> Result<Description, Vec<FileProblem>>,
+    ) -> Result<Fmu, Vec<FileProblem>> {
         let unpacked = cache.unpack(file).map_err(|problem| vec![problem])?;
         let mut description = describe(&unpacked.folder)?;
-        description.remarks.extend(unpacked.warnings());
-        Ok(Unit {
+        description.warnings.extend(unpacked.warnings());
+        Ok(Fmu {
             platforms: platform::present(&unpacked.folder),
             hash: unpacked.hash.clone(),
             folder: unpacked.keep(),
@@ -82,7 +82,7 @@ impl Unit {
     }
 
     /// As [`Unit::open`]; a file that is open already and did not change is not read again.
-    pub(crate) fn share(file: &Path, cache: &Cache) -> Result<Arc<Unit>, Vec<Problem>> {
+    pub(crate) fn share(file: &Path, cache: &Cache) -> Result<Arc<Fmu>, Vec<FileProblem>> {
         let about = std::fs::metadata(file).ok();
         let age =
             (about.as_ref().and_then(|about| about.modified().ok()), about.map_or(0, |about| about.len()));
@@ -92,14 +92,15 @@ impl Unit {
             && let Some(unit) = unit.upgrade()
         {
             if unit.is_corrupt() {
-                let problem = Problem::new("an instance of this unit failed for good, and is still in use");
+                let problem =
+                    FileProblem::new("an instance of this unit failed for good, and is still in use");
                 return Err(vec![
                     problem.hint("end the run that failed; the standard allows no call to any instance"),
                 ]);
             }
             return Ok(unit);
         }
-        let unit = Arc::new(Unit::open(file, cache)?);
+        let unit = Arc::new(Fmu::open(file, cache)?);
         open.insert(file.to_owned(), (age.0, age.1, Arc::downgrade(&unit)));
         Ok(unit)
     }
@@ -121,11 +122,11 @@ impl Unit {
     }
 
     /// What would keep it from running here, as far as can be seen without running its code.
-    pub fn obstacle(&self) -> Option<Problem> {
+    pub fn obstacle(&self) -> Option<FileProblem> {
         if let Some(first) = self.description.obstacles.first() {
             return Some(first.clone());
         }
-        let path = match platform::binary(&self.folder, &self.description, self.description.usual()) {
+        let path = match platform::binary(&self.folder, &self.description, self.description.default_use()) {
             Ok(path) => path,
             Err(problem) => return Some(problem),
         };
@@ -139,7 +140,7 @@ impl Unit {
     }
 
     /// Loads the library. From here on the unit's code runs.
-    pub(crate) fn load(&self, usage: Use) -> Result<(), Problem> {
+    pub(crate) fn load(&self, usage: FmuUse) -> Result<(), FileProblem> {
         let load = || {
             let path = platform::binary(&self.folder, &self.description, usage)?;
             self.bind(usage, library::load(&path)?, &path)
@@ -147,11 +148,11 @@ impl Unit {
         self.bindings[usage as usize].get_or_init(load).clone().map(|_| ())
     }
 
-    pub(crate) fn capabilities(&self, usage: Use) -> Capabilities {
+    pub(crate) fn capabilities(&self, usage: FmuUse) -> Capabilities {
         self.description.offer(usage).map_or(Capabilities::default(), |offer| offer.capabilities)
     }
 
-    fn bind(&self, usage: Use, library: &'static Library, path: &Path) -> Result<Binding, Problem> {
+    fn bind(&self, usage: FmuUse, library: &'static Library, path: &Path) -> Result<Binding, FileProblem> {
         let promised = self.promised(usage);
         match self.description.fmi {
             Fmi::One => {
@@ -165,18 +166,18 @@ impl Unit {
     }
 
     /// Functions that the use needs and the capabilities promise, without their prefix.
-    fn promised(&self, usage: Use) -> Vec<&'static str> {
+    fn promised(&self, usage: FmuUse) -> Vec<&'static str> {
         let can = self.capabilities(usage);
         let two = self.description.fmi != Fmi::Three;
         let mut names: Vec<&'static str> = match (usage, two) {
-            (Use::CoSimulation, true) => vec!["DoStep"],
-            (Use::CoSimulation, false) => vec!["InstantiateCoSimulation", "DoStep"],
-            (Use::ModelExchange, true) => vec!["NewDiscreteStates", "GetDerivatives"],
-            (Use::ModelExchange, false) => {
+            (FmuUse::CoSimulation, true) => vec!["DoStep"],
+            (FmuUse::CoSimulation, false) => vec!["InstantiateCoSimulation", "DoStep"],
+            (FmuUse::ModelExchange, true) => vec!["NewDiscreteStates", "GetDerivatives"],
+            (FmuUse::ModelExchange, false) => {
                 vec!["InstantiateModelExchange", "UpdateDiscreteStates", "GetContinuousStateDerivatives"]
             }
         };
-        if usage == Use::ModelExchange {
+        if usage == FmuUse::ModelExchange {
             names.extend(["EnterEventMode", "EnterContinuousTimeMode", "SetTime"]);
             names.extend(["GetContinuousStates", "SetContinuousStates", "GetNominalsOfContinuousStates"]);
             names.extend(["CompletedIntegratorStep", "GetEventIndicators"]);
@@ -198,7 +199,7 @@ impl Unit {
         if can.directional_derivatives {
             names.push("GetDirectionalDerivative");
         }
-        if usage == Use::CoSimulation && can.event_mode {
+        if usage == FmuUse::CoSimulation && can.event_mode {
             names.extend(["EnterEventMode", "UpdateDiscreteStates", "EnterStepMode"]);
         }
         if can.input_derivative_order > 0 {
@@ -217,13 +218,13 @@ impl Unit {
     }
 
     /// A new instance, on the thread that will own it.
-    pub(crate) fn instantiate<I: Made>(
+    pub(crate) fn instantiate<I: NewInstance>(
         &self,
-        usage: Use,
+        usage: FmuUse,
         name: &str,
-        fed: &[Fed],
+        fed: &[IntermediateInput],
     ) -> Result<I, SimulatorError> {
-        let refused = |problem: Problem| SimulatorError::new("instantiate", problem.to_string());
+        let refused = |problem: FileProblem| SimulatorError::new("instantiate", problem.to_string());
         self.load(usage).map_err(refused)?;
         let Some(&Ok(mut binding)) = self.bindings[usage as usize].get() else {
             return Err(SimulatorError::new("instantiate", "the unit's library is not loaded"));

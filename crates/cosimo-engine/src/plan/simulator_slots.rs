@@ -44,7 +44,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Simulato
                 layout.methods.models.as_ref().and_then(|models| models.places[index].as_ref()).cloned();
             let seen = model.as_ref().map_or(0, |place| place.states);
             let parcels = |end: fn(&ByteConnection) -> (usize, usize)| {
-                let wires = layout.topology.parcels.iter().map(end).enumerate();
+                let wires = layout.topology.byte_connections.iter().map(end).enumerate();
                 wires.filter(|(_, end)| end.0 == index).map(|(wire, end)| (wire, end.1)).collect()
             };
             SimulatorSlot {

@@ -17,19 +17,19 @@ use cosimo_core::{
     Abilities, DefaultExperiment, Derivatives, Inputs, Interface, Local, Outputs, RollbackCheck, Segment,
     Setup, Simulator, SimulatorError, Slot, StateSpaceAccess, StepResult, Time, Window,
 };
-use cosimo_native::{CROWD, crowded};
+use cosimo_native::{CROWD, too_many_events};
 
-use crate::agenda::Agenda;
-use crate::description::{Description, Fmi, Kind, Use};
-use crate::exchange::live;
+use crate::description::{Description, Fmi, FmuUse, VariableType};
+use crate::event_mode::EventMode;
 use crate::feedthrough;
-use crate::instance::{Life, Stepped, Stepping};
+use crate::fmu::Fmu;
+use crate::instance::{CoSimulationInstance, InstanceState, StepEnd};
 use crate::jacobian::{Column, Tangents, columns};
-use crate::locals::{self, Chosen, notices};
+use crate::locals::{self, LocalSelection, notices};
+use crate::model_exchange::live;
 use crate::parameters::{self, Feedthrough, Parameters};
-use crate::ports::{Group, Ports};
-use crate::rehearsal::{self, Rehearsed};
-use crate::unit::Unit;
+use crate::ports::{PortGroup, Ports};
+use crate::rollback_check::{self, RollbackTrial};
 use crate::waves::Waves;
 
 /// An event this part of a step before its end counts as one at its end.
@@ -37,7 +37,7 @@ const NEAR: f64 = 1e-9;
 
 /// How inputs move inside a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Motion {
+enum InputMotion {
     Held,
     Derivatives,
     Asked,
@@ -57,18 +57,18 @@ struct Slopes {
 
 /// What a step needs of a unit that has nothing but doubles and holds its inputs, which is what most units are.
 #[derive(Debug)]
-struct Plain {
+struct PlainStep {
     inputs: Box<[u32]>,
     /// One per input.
     values: Box<[f64]>,
     outputs: Box<[u32]>,
 }
 
-impl Plain {
-    fn of(ports: &Ports, motion: Motion) -> Option<Plain> {
-        let references = |groups: &[Group], count: usize| match groups {
+impl PlainStep {
+    fn of(ports: &Ports, motion: InputMotion) -> Option<PlainStep> {
+        let references = |groups: &[PortGroup], count: usize| match groups {
             [] => Some(Box::default()),
-            [one] if one.kind == Kind::Float64 && one.references.len() == count => {
+            [one] if one.kind == VariableType::Float64 && one.references.len() == count => {
                 Some(one.references.clone().into_boxed_slice())
             }
             _ => None,
@@ -76,20 +76,20 @@ impl Plain {
         let inputs = references(&ports.inputs, ports.interface.inputs.len())?;
         let outputs = references(&ports.outputs, ports.interface.outputs.len())?;
         let values = vec![0.0; inputs.len()].into_boxed_slice();
-        (motion == Motion::Held).then_some(Plain { inputs, values, outputs })
+        (motion == InputMotion::Held).then_some(PlainStep { inputs, values, outputs })
     }
 }
 
-pub(crate) struct Cosim<I> {
-    unit: Arc<Unit>,
+pub(crate) struct CoSimulationFmu<I> {
+    unit: Arc<Fmu>,
     /// What the system calls it; the unit hears it as the name of its instance.
     name: String,
     parameters: Parameters,
     ports: Ports,
     /// First ports of the output groups whose ports follow each other.
     output_runs: Vec<Option<usize>>,
-    motion: Motion,
-    plain: Option<Plain>,
+    motion: InputMotion,
+    plain: Option<PlainStep>,
     columns: Vec<Column>,
     /// If it lists its states and gives derivatives.
     tangents: Option<Tangents>,
@@ -97,32 +97,32 @@ pub(crate) struct Cosim<I> {
     /// If it solves for efforts of lines.
     waves: Waves,
     /// Value references and types of tunable parameters, in the order of the interface.
-    tunable: Vec<(u32, Kind)>,
+    tunable: Vec<(u32, VariableType)>,
     instance: Option<I>,
     initialising: bool,
     setup: Option<Setup>,
     /// If it has an event mode.
-    agenda: Option<Agenda>,
+    agenda: Option<EventMode>,
     /// Inputs as they were set last, for its first event.
     held: Vec<f64>,
     /// The function by which the FMU asked to end the simulation; it is not stepped any further.
     ending: Option<&'static str>,
     /// Variables beside the ports that are recorded.
-    locals: Chosen,
+    locals: LocalSelection,
 }
 
-impl<I: Stepping> Cosim<I> {
-    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
-        let can = unit.capabilities(Use::CoSimulation);
+impl<I: CoSimulationInstance> CoSimulationFmu<I> {
+    pub(crate) fn new(unit: Arc<Fmu>, parameters: Parameters, name: &str) -> CoSimulationFmu<I> {
+        let can = unit.capabilities(FmuUse::CoSimulation);
         let events = can.event_mode && unit.description.fmi == Fmi::Three;
         let (description, mut waves) = Waves::find(&unit.description, can);
         let mut ports = Ports::new(&description, parameters.feedthrough == Feedthrough::None, events);
         ports.add_parcels(&unit.description);
-        let mut remarks = unit.description.remarks(Use::CoSimulation);
+        let mut remarks = unit.description.warnings(FmuUse::CoSimulation);
         if parameters.feedthrough == Feedthrough::Probed && unit.description.fmi == Fmi::One {
             remarks.push("FMI 1.0 has no initialisation mode in which direct feed-through could be probed; the description is used".into());
         } else if parameters.feedthrough == Feedthrough::Probed {
-            let (pairs, doubts) = feedthrough::probe::<I>(&unit, Use::CoSimulation, &parameters, &ports);
+            let (pairs, doubts) = feedthrough::probe::<I>(&unit, FmuUse::CoSimulation, &parameters, &ports);
             ports.interface.feedthrough = pairs.into_iter().collect();
             remarks.extend(doubts);
         }
@@ -132,12 +132,12 @@ impl<I: Stepping> Cosim<I> {
         }
         waves.place(&mut ports);
         let motion = match parameters.substep {
-            Some(count) => Motion::Substeps(count),
-            None if can.input_derivative_order > 0 => Motion::Derivatives,
-            None if can.intermediate_update && !ports.fed.is_empty() => Motion::Asked,
-            None => Motion::Held,
+            Some(count) => InputMotion::Substeps(count),
+            None if can.input_derivative_order > 0 => InputMotion::Derivatives,
+            None if can.intermediate_update && !ports.fed.is_empty() => InputMotion::Asked,
+            None => InputMotion::Held,
         };
-        if motion != Motion::Asked {
+        if motion != InputMotion::Asked {
             ports.fed.clear();
         }
         let columns = if can.directional_derivatives { columns(&ports) } else { None };
@@ -159,7 +159,7 @@ impl<I: Stepping> Cosim<I> {
             rollback,
             serialize_state: rollback && can.serialize_state,
             input_degree: match motion {
-                Motion::Held => 0,
+                InputMotion::Held => 0,
                 _ => 3,
             },
             slopes: false,
@@ -172,7 +172,7 @@ impl<I: Stepping> Cosim<I> {
             direct_response: false,
             events,
             wave_boundary: !waves.is_empty() && !events,
-            returns_each_internal_step: motion == Motion::Asked
+            returns_each_internal_step: motion == InputMotion::Asked
                 && can.early_on_request
                 && waves.are_asked()
                 && !events,
@@ -180,13 +180,13 @@ impl<I: Stepping> Cosim<I> {
         let directional =
             |states| StateSpaceAccess { states, derivatives: Derivatives::Directional, anywhere: false };
         ports.interface.state_space_access = tangents.as_ref().map(|(states, _)| directional(*states));
-        let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
+        let slopes = if motion == InputMotion::Derivatives { slopes(&ports) } else { Slopes::default() };
         let columns = columns.unwrap_or_default();
-        let output_runs = ports.outputs.iter().map(Group::run).collect();
-        let plain = Plain::of(&ports, motion).filter(|_| !events && waves.is_empty());
+        let output_runs = ports.outputs.iter().map(PortGroup::run).collect();
+        let plain = PlainStep::of(&ports, motion).filter(|_| !events && waves.is_empty());
         let starts = ports.interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)).collect();
-        let agenda = events.then(|| Agenda::new(&unit.description, &ports));
-        Cosim {
+        let agenda = events.then(|| EventMode::new(&unit.description, &ports));
+        CoSimulationFmu {
             unit,
             name: name.to_owned(),
             parameters,
@@ -204,7 +204,7 @@ impl<I: Stepping> Cosim<I> {
             setup: None,
             held: if agenda.is_some() { starts } else { Vec::new() },
             ending: None,
-            locals: Chosen::default(),
+            locals: LocalSelection::default(),
             agenda,
         }
     }
@@ -258,7 +258,7 @@ impl<I: Stepping> Cosim<I> {
         if self.ending.is_some() {
             return Ok(());
         }
-        if agenda.is_due() || agenda.hears(&value) {
+        if agenda.is_due() || agenda.has_new_inputs(&value) {
             self.ending = agenda.handle(instance, &mut self.ports, at, value, false)?;
             return Ok(());
         }
@@ -291,10 +291,10 @@ impl<I: Stepping> Cosim<I> {
             let stepped = self.running()?.step(from, at, limit - at, inputs)?;
             steps += 1;
             let (reached, event) = match stepped {
-                Stepped::Whole => (limit, limit == next || (limit == to && to == met)),
-                Stepped::Event(until) => (until, true),
-                Stepped::Until(until) => (until, false),
-                Stepped::Ended(until, function) => {
+                StepEnd::Whole => (limit, limit == next || (limit == to && to == met)),
+                StepEnd::Event(until) => (until, true),
+                StepEnd::Until(until) => (until, false),
+                StepEnd::Ended(until, function) => {
                     self.ending = Some(function);
                     return Ok(ended(window, until, steps));
                 }
@@ -305,7 +305,7 @@ impl<I: Stepping> Cosim<I> {
             }
             crowd = if reached - at <= 1e-12 * reached.abs().max(window.size) { crowd + 1 } else { 0 };
             if crowd > CROWD {
-                return Err(crowded(reached));
+                return Err(too_many_events(reached));
             }
             let agenda = live(&mut self.agenda)?;
             if to - reached <= NEAR * window.size {
@@ -342,7 +342,7 @@ impl<I: Stepping> Cosim<I> {
         inputs: &Inputs<'_>,
     ) -> Result<StepResult, SimulatorError> {
         let instance = live(&mut self.instance)?;
-        let told = self.waves.tell(instance, &window, inputs)?;
+        let told = self.waves.set_waves(instance, &window, inputs)?;
         for group in &mut self.ports.inputs {
             group.set(instance, |port| told[port].start())?;
         }
@@ -371,21 +371,21 @@ impl<I: Stepping> Cosim<I> {
     }
 }
 
-impl<I: Stepping> Rehearsed for Cosim<I> {
+impl<I: CoSimulationInstance> RollbackTrial for CoSimulationFmu<I> {
     fn corrupt(&mut self) -> Option<bool> {
-        let fatal = |instance: I| instance.life() == Life::Fatal;
+        let fatal = |instance: I| instance.life() == InstanceState::Fatal;
         self.unit.is_corrupt().then(|| self.instance.take().is_some_and(fatal))
     }
 }
 
-impl<I: Stepping> Simulator for Cosim<I> {
+impl<I: CoSimulationInstance> Simulator for CoSimulationFmu<I> {
     fn interface(&self) -> &Interface {
         &self.ports.interface
     }
 
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
-        let mut instance: I = self.unit.instantiate(Use::CoSimulation, &self.name, &self.ports.fed)?;
+        let mut instance: I = self.unit.instantiate(FmuUse::CoSimulation, &self.name, &self.ports.fed)?;
         instance.enter(setup.start.seconds(), setup.stop.map(Time::seconds), &self.parameters.settings)?;
         // FMUs exist that do not advance while a return before the current point is announced.
         instance.promise(!(setup.rewinds && self.ports.interface.abilities.rollback));
@@ -395,7 +395,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         self.setup = Some(*setup);
         self.slopes.told = 0;
         if self.agenda.is_some() {
-            self.agenda = Some(Agenda::new(&self.unit.description, &self.ports));
+            self.agenda = Some(EventMode::new(&self.unit.description, &self.ports));
         }
         Ok(())
     }
@@ -428,9 +428,9 @@ impl<I: Stepping> Simulator for Cosim<I> {
             return self.advance_by_waves(window, inputs);
         }
         let (from, size) = (window.from.seconds(), window.size);
-        let Motion::Substeps(count) = self.motion else {
+        let InputMotion::Substeps(count) = self.motion else {
             self.write_inputs(inputs, Segment::start)?;
-            if self.motion == Motion::Derivatives {
+            if self.motion == InputMotion::Derivatives {
                 self.set_slopes(inputs)?;
             }
             let stepped = self.running()?.step(from, from, size, inputs)?;
@@ -444,7 +444,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
                 (segment.integral(end) - segment.integral(start)) / (end - start)
             })?;
             let stepped = self.running()?.step(from, from + start, end - start, inputs)?;
-            if stepped != Stepped::Whole {
+            if stepped != StepEnd::Whole {
                 return reached(window, stepped, u64::from(index) + 1, &mut self.ending);
             }
         }
@@ -492,12 +492,12 @@ impl<I: Stepping> Simulator for Cosim<I> {
             for (index, value) in plain.values.iter_mut().enumerate() {
                 *value = segments[index].start();
             }
-            instance.set(Kind::Float64, &plain.inputs, &plain.values)?;
+            instance.set(VariableType::Float64, &plain.inputs, &plain.values)?;
         }
         let stepped = instance.step(window.from.seconds(), window.from.seconds(), window.size, inputs)?;
         let reached = reached(window, stepped, 1, &mut self.ending)?;
         if reached.to >= window.to && !plain.outputs.is_empty() {
-            instance.get(Kind::Float64, &plain.outputs, &mut out.values[..plain.outputs.len()])?;
+            instance.get(VariableType::Float64, &plain.outputs, &mut out.values[..plain.outputs.len()])?;
         }
         Ok(reached)
     }
@@ -513,7 +513,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
     }
 }
 
-impl<I: Stepping> Lifecycle for Cosim<I> {
+impl<I: CoSimulationInstance> Lifecycle for CoSimulationFmu<I> {
     fn exit_initialization(&mut self) -> Result<bool, SimulatorError> {
         let initialising = self.initialising;
         self.running()?;
@@ -535,13 +535,13 @@ impl<I: Stepping> Lifecycle for Cosim<I> {
     }
 }
 
-impl<I: Stepping> Locals for Cosim<I> {
+impl<I: CoSimulationInstance> Locals for CoSimulationFmu<I> {
     fn list(&self) -> Vec<Local> {
         locals::all(std::iter::once((&self.unit.description, None)))
     }
 
     fn choose(&mut self, places: &[usize]) {
-        self.locals = Chosen::new(std::iter::once(&self.unit.description), places);
+        self.locals = LocalSelection::new(std::iter::once(&self.unit.description), places);
     }
 
     fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
@@ -550,7 +550,7 @@ impl<I: Stepping> Locals for Cosim<I> {
     }
 }
 
-impl<I: Stepping> Bytes for Cosim<I> {
+impl<I: CoSimulationInstance> Bytes for CoSimulationFmu<I> {
     fn set_bytes(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
         match &mut self.agenda {
             Some(agenda) if !self.initialising => {
@@ -559,7 +559,7 @@ impl<I: Stepping> Bytes for Cosim<I> {
             }
             _ => {
                 let instance = live(&mut self.instance)?;
-                let (kind, reference) = self.ports.parcels_in[port];
+                let (kind, reference) = self.ports.byte_inputs[port];
                 instance.set_parcel(kind, reference, content)?;
                 self.agenda.iter_mut().for_each(|agenda| agenda.told_parcel(port, content));
                 Ok(())
@@ -569,23 +569,23 @@ impl<I: Stepping> Bytes for Cosim<I> {
 
     fn get_bytes(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
-        let (kind, reference) = self.ports.parcels_out[port];
+        let (kind, reference) = self.ports.byte_outputs[port];
         instance.get_parcel(kind, reference, into)
     }
 }
 
-impl<I: Stepping> Events for Cosim<I> {
+impl<I: CoSimulationInstance> Events for CoSimulationFmu<I> {
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
         self.running()?;
         if self.ending.is_some() {
             return Ok(None);
         }
-        let next = self.agenda.as_ref().map_or(f64::INFINITY, Agenda::next);
+        let next = self.agenda.as_ref().map_or(f64::INFINITY, EventMode::next);
         Ok(Time::new(next).filter(|_| next.is_finite()))
     }
 }
 
-impl<I: Stepping> Rollback for Cosim<I> {
+impl<I: CoSimulationInstance> Rollback for CoSimulationFmu<I> {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.running()?.save(slot)?;
         self.agenda.iter_mut().for_each(|agenda| agenda.save(slot));
@@ -602,19 +602,19 @@ impl<I: Stepping> Rollback for Cosim<I> {
     fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
         match self.setup {
             Some(setup) if self.parameters.rollback == parameters::Rollback::Tried => {
-                rehearsal::rehearse(self, &setup, window, inputs)
+                rollback_check::check_rollback(self, &setup, window, inputs)
             }
             _ => Ok(RollbackCheck::Untried),
         }
     }
 }
 
-impl<I: Stepping> SerializeState for Cosim<I> {
+impl<I: CoSimulationInstance> SerializeState for CoSimulationFmu<I> {
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         // The unit may remember derivatives that are zero from now on, so it must be told that they are.
         into.push(self.slopes.told as u8);
         self.running()?;
-        self.agenda.iter_mut().for_each(|agenda| agenda.freeze(into));
+        self.agenda.iter_mut().for_each(|agenda| agenda.serialize(into));
         self.running()?.freeze(into)
     }
 
@@ -624,13 +624,13 @@ impl<I: Stepping> SerializeState for Cosim<I> {
         self.slopes.told = usize::from(*told);
         self.running()?;
         if let Some(agenda) = &mut self.agenda {
-            state = agenda.thaw(state).ok_or_else(damaged)?;
+            state = agenda.deserialize(state).ok_or_else(damaged)?;
         }
         self.running()?.thaw(state)
     }
 }
 
-impl<I: Stepping> TunableParameters for Cosim<I> {
+impl<I: CoSimulationInstance> TunableParameters for CoSimulationFmu<I> {
     /// Between two steps, where FMI 2.0 allows it (4.2.4), and FMI 3.0 as long as no event mode is in use; else there.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         let unknown = || SimulatorError::new("tune", "there is no such parameter");
@@ -644,7 +644,7 @@ impl<I: Stepping> TunableParameters for Cosim<I> {
     }
 }
 
-impl<I: Stepping> Jacobian for Cosim<I> {
+impl<I: CoSimulationInstance> Jacobian for CoSimulationFmu<I> {
     fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         let width = self.ports.interface.inputs.len();
         into.fill(0.0);
@@ -659,7 +659,7 @@ impl<I: Stepping> Jacobian for Cosim<I> {
 
 /// Neither standard lets an importer ask a unit for co-simulation about inputs that it did not step with, so what is
 /// told is what is so where it stands.
-impl<I: Stepping> StateSpace for Cosim<I> {
+impl<I: CoSimulationInstance> StateSpace for CoSimulationFmu<I> {
     fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
         self.running()?;
         let instance = live(&mut self.instance)?;
@@ -687,7 +687,7 @@ impl<I: Stepping> StateSpace for Cosim<I> {
 fn listed_states(about: &Description) -> Option<(Vec<u32>, Vec<u32>)> {
     let plain = |index: &usize| {
         let variable = &about.variables[*index];
-        variable.kind == Kind::Float64 && variable.dimensions.is_empty()
+        variable.kind == VariableType::Float64 && variable.dimensions.is_empty()
     };
     let usable = about.states.iter().all(|(x, dx)| plain(x) && plain(dx)) && !about.states.is_empty();
     let reference = |index: &usize| about.variables[*index].reference;
@@ -701,17 +701,17 @@ fn no_insight() -> SimulatorError {
 
 fn reached(
     window: Window,
-    stepped: Stepped,
+    stepped: StepEnd,
     evaluations: u64,
     ending: &mut Option<&'static str>,
 ) -> Result<StepResult, SimulatorError> {
     let to = match stepped {
-        Stepped::Whole => window.to,
-        Stepped::Ended(until, function) => {
+        StepEnd::Whole => window.to,
+        StepEnd::Ended(until, function) => {
             *ending = Some(function);
             return Ok(ended(window, until, evaluations));
         }
-        Stepped::Until(until) | Stepped::Event(until) => Time::new(until).unwrap_or(window.from),
+        StepEnd::Until(until) | StepEnd::Event(until) => Time::new(until).unwrap_or(window.from),
     };
     Ok(StepResult { to, next_event: None, event: false, evaluations })
 }
@@ -726,7 +726,7 @@ fn ended(window: Window, at: f64, evaluations: u64) -> StepResult {
 fn slopes(ports: &Ports) -> Slopes {
     let mut slopes = Slopes::default();
     for order in 1..=3 {
-        for group in ports.inputs.iter().filter(|group| group.kind == Kind::Float64) {
+        for group in ports.inputs.iter().filter(|group| group.kind == VariableType::Float64) {
             for (reference, port) in group.references.iter().zip(&group.ports) {
                 slopes.references.push(*reference);
                 slopes.orders.push(order);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{CertificateData, gate::Check};
+use super::{CertificateData, gate::GateCheck};
 
 const KEY: &str = "\"checksum\": \"";
 const DIGITS: usize = 64;
 
 /// The text of a certificate with its checksum: the SHA-256 of the text, with zeros in the place of its digits.
-pub fn sealed(mut certificate: CertificateData) -> String {
+pub fn with_seal(mut certificate: CertificateData) -> String {
     certificate.machine.checksum = "0".repeat(DIGITS);
     let text = format!("{:#}\n", json!(certificate));
     let checksum = cosimo_pack::hash::sha256(text.as_bytes());
@@ -28,7 +28,7 @@ fn place(text: &str) -> Option<usize> {
 }
 
 /// Whether nobody has changed the text of a certificate.
-pub fn unchanged(text: &str) -> Check {
+pub fn unchanged(text: &str) -> GateCheck {
     let (found, pass) = match place(text) {
         None => ("a certificate without a checksum", false),
         Some(at) => {
@@ -39,11 +39,11 @@ pub fn unchanged(text: &str) -> Check {
             }
         }
     };
-    Check::of_run("unchanged", "the certificate as the run wrote it", found, pass)
+    GateCheck::of_run("unchanged", "the certificate as the run wrote it", found, pass)
 }
 
 /// Whether the result files are those of the run. Paths start from the folder of the certificate.
-pub fn results(certificate: &Value, folder: &Path) -> Vec<Check> {
+pub fn results(certificate: &Value, folder: &Path) -> Vec<GateCheck> {
     let listed = certificate["machine"]["results"].as_array().into_iter().flatten();
     let check = |result: &Value| {
         let (file, wanted) = (result["file"].as_str().unwrap_or(""), result["sha256"].as_str().unwrap_or(""));
@@ -52,7 +52,7 @@ pub fn results(certificate: &Value, folder: &Path) -> Vec<Check> {
             Ok(_) => ("another content".to_owned(), false),
             Err(cause) => (format!("none that can be read: {cause}"), false),
         };
-        Check {
+        GateCheck {
             criterion: "results",
             about: format!("`{file}`"),
             wanted: format!("the file that the run wrote, with {} rows", json!(result["rows"])),

@@ -4,25 +4,25 @@
 use cosimo_core::recorder::{Columns, Recorder};
 use cosimo_engine::Run;
 
-use crate::curves::{Curves, Recording, Room, Thinning, in_memory};
+use crate::curves::{CurveBudget, Curves, Recording, ThinningRecorder, in_memory};
 
 #[derive(Debug)]
-pub struct Books {
+pub struct StepCurves {
     recording: Recording,
-    recorder: Thinning,
+    recorder: ThinningRecorder,
     row: Vec<f64>,
     /// Outputs that show a line, and what each is divided by.
     lines: Vec<(usize, f64)>,
 }
 
-impl Default for Books {
-    fn default() -> Books {
-        let recording = Recording::new(Room::BOOKS);
-        Books { recorder: recording.recorder(), recording, row: Vec::new(), lines: Vec::new() }
+impl Default for StepCurves {
+    fn default() -> StepCurves {
+        let recording = Recording::new(CurveBudget::BOOKS);
+        StepCurves { recorder: recording.recorder(), recording, row: Vec::new(), lines: Vec::new() }
     }
 }
 
-impl Books {
+impl StepCurves {
     /// To be called before the first step: all memory is taken now. Lines come with their shortest delays.
     pub fn begin(&mut self, run: &Run, lines: &[(&str, f64)]) {
         let mut columns = Columns {
@@ -53,11 +53,11 @@ impl Books {
         }
         self.row.reserve_exact(columns.names.len());
         in_memory(self.recorder.begin(&columns));
-        self.look(run);
+        self.observe(run);
     }
 
     /// To be called after every step.
-    pub fn look(&mut self, run: &Run) {
+    pub fn observe(&mut self, run: &Run) {
         self.row.clear();
         self.row.extend([run.time().seconds(), run.sizes().0, run.indicator()]);
         self.row.extend(run.ledger().totals.iter().flat_map(|totals| [totals.transmitted, totals.residual]));

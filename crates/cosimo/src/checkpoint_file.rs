@@ -22,7 +22,7 @@ const HASH: usize = 64;
 
 /// What a checkpoint knows about its run.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Origin {
+pub struct CheckpointOrigin {
     /// The command line, without the program.
     pub words: Vec<String>,
     /// Where the run was started, seen from the folder of the checkpoint.
@@ -46,8 +46,8 @@ pub struct Input {
 
 /// A run in a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Saved {
-    pub origin: Origin,
+pub struct CheckpointFile {
+    pub origin: CheckpointOrigin,
     /// Simulated time, in seconds.
     pub time: f64,
     /// Seconds of computing so far.
@@ -59,7 +59,7 @@ pub struct Saved {
 
 /// The description in the file. Numbers are texts: they must come back to the last bit.
 #[derive(Serialize, Deserialize)]
-struct About {
+struct CheckpointHeader {
     version: String,
     words: Vec<String>,
     folder: String,
@@ -71,7 +71,7 @@ struct About {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum SavedError {
+pub enum CheckpointFileError {
     #[error("cannot read `{}`: {cause}", file.display())]
     Unreadable { file: PathBuf, cause: io::Error },
     #[error("`{}` is no checkpoint of Cosimo", file.display())]
@@ -82,37 +82,39 @@ pub enum SavedError {
     Damaged { file: PathBuf, what: String },
 }
 
-impl SavedError {
+impl CheckpointFileError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            SavedError::Unreadable { .. } => "check the path and the rights",
-            SavedError::Foreign { .. } => {
+            CheckpointFileError::Unreadable { .. } => "check the path and the rights",
+            CheckpointFileError::Foreign { .. } => {
                 "wanted is a file that `cosimo run --checkpoint` wrote; they end in `.checkpoint`"
             }
-            SavedError::OtherVersion { .. } => "resume it with the version of Cosimo that wrote it",
-            SavedError::Damaged { .. } => "take an earlier copy, or run from the start",
+            CheckpointFileError::OtherVersion { .. } => "resume it with the version of Cosimo that wrote it",
+            CheckpointFileError::Damaged { .. } => "take an earlier copy, or run from the start",
         }
     }
 }
 
-impl Saved {
+impl CheckpointFile {
     /// Replaces the file in one go.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         replace(path, &self.bytes())
     }
 
-    pub fn read(path: &Path) -> Result<Saved, SavedError> {
+    pub fn read(path: &Path) -> Result<CheckpointFile, CheckpointFileError> {
         let file = || path.to_owned();
         let read = cosimo_system::regular(path).and_then(|()| std::fs::read(path));
-        let bytes = read.map_err(|cause| SavedError::Unreadable { file: file(), cause })?;
-        let Some(rest) = bytes.strip_prefix(MAGIC) else { return Err(SavedError::Foreign { file: file() }) };
-        let damaged = |what: &str| SavedError::Damaged { file: file(), what: what.into() };
+        let bytes = read.map_err(|cause| CheckpointFileError::Unreadable { file: file(), cause })?;
+        let Some(rest) = bytes.strip_prefix(MAGIC) else {
+            return Err(CheckpointFileError::Foreign { file: file() });
+        };
+        let damaged = |what: &str| CheckpointFileError::Damaged { file: file(), what: what.into() };
         let short = || damaged("it ends too early");
         let (version, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let found = u32::from_le_bytes(*version);
         if found != VERSION {
-            return Err(SavedError::OtherVersion { file: file(), found });
+            return Err(CheckpointFileError::OtherVersion { file: file(), found });
         }
         let hash = bytes.len().checked_sub(HASH).filter(|at| *at >= bytes.len() - rest.len());
         let (content, hash) = bytes.split_at(hash.ok_or_else(short)?);
@@ -122,10 +124,11 @@ impl Saved {
         let mut pieces = &rest[..rest.len() - HASH];
         let mut piece = || piece(&mut pieces).ok_or_else(short);
         let (about, checkpoint, bookmark) = (piece()?, piece()?, piece()?);
-        let about: About = serde_json::from_slice(about).map_err(|error| match error.is_data() {
-            true => damaged("its description is incomplete"),
-            false => damaged(&error.to_string()),
-        })?;
+        let about: CheckpointHeader =
+            serde_json::from_slice(about).map_err(|error| match error.is_data() {
+                true => damaged("its description is incomplete"),
+                false => damaged(&error.to_string()),
+            })?;
         let checkpoint = Checkpoint::from_bytes(checkpoint.to_vec())
             .map_err(|error: CheckpointError| damaged(&error.to_string()))?;
         described(about, checkpoint, bookmark.to_vec())
@@ -133,8 +136,8 @@ impl Saved {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let Origin { words, folder, stop, inputs, results } = self.origin.clone();
-        let about = About {
+        let CheckpointOrigin { words, folder, stop, inputs, results } = self.origin.clone();
+        let about = CheckpointHeader {
             version: env!("CARGO_PKG_VERSION").into(),
             words,
             folder,
@@ -163,9 +166,15 @@ fn piece<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(piece)
 }
 
-fn described(about: About, checkpoint: Checkpoint, bookmark: Vec<u8>) -> Option<Saved> {
-    let About { words, folder, stop, inputs, results, time, computing, .. } = about;
+fn described(about: CheckpointHeader, checkpoint: Checkpoint, bookmark: Vec<u8>) -> Option<CheckpointFile> {
+    let CheckpointHeader { words, folder, stop, inputs, results, time, computing, .. } = about;
     let stop = stop.and_then(|stop| stop.parse().ok());
-    let origin = Origin { words, folder, stop, inputs, results };
-    Some(Saved { origin, time: time.parse().ok()?, computing: computing.parse().ok()?, checkpoint, bookmark })
+    let origin = CheckpointOrigin { words, folder, stop, inputs, results };
+    Some(CheckpointFile {
+        origin,
+        time: time.parse().ok()?,
+        computing: computing.parse().ok()?,
+        checkpoint,
+        bookmark,
+    })
 }

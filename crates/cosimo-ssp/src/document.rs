@@ -1,13 +1,13 @@
 //! One XML file of a structure: attributes and elements with their places, and what is wrong with them.
 
 use cosimo_core::registry;
-use cosimo_pack::xml::Lines;
+use cosimo_pack::xml::LineIndex;
 use cosimo_system::{Files, Problem, Severity, Span};
 use roxmltree::Node;
 
 /// All files and problems of a structure.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
+pub(crate) struct ProblemLog {
     pub(crate) files: Files,
     pub(crate) problems: Vec<Problem>,
     errors: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Log {
 /// More errors, or more remarks, are not read by anybody, and each costs a search for what may have been meant.
 const MOST: usize = 1000;
 
-impl Log {
+impl ProblemLog {
     /// Whether one more error would only be counted; if so, it is.
     pub(crate) fn is_full(&mut self) -> bool {
         let full = self.errors >= MOST;
@@ -33,7 +33,7 @@ impl Log {
     pub(crate) fn push(&mut self, problem: Problem) {
         let count = match problem.severity {
             Severity::Error => &mut self.errors,
-            Severity::Remark => &mut self.remarks,
+            Severity::Warning => &mut self.remarks,
         };
         *count += 1;
         if *count <= MOST {
@@ -60,8 +60,8 @@ impl Log {
         self.push(if hint.is_empty() { problem } else { problem.hint(hint) });
     }
 
-    pub(crate) fn remark(&mut self, code: &'static str, message: impl Into<String>, span: &Span) {
-        self.push(Problem::remark(code, message, span.clone()));
+    pub(crate) fn warning(&mut self, code: &'static str, message: impl Into<String>, span: &Span) {
+        self.push(Problem::warning(code, message, span.clone()));
     }
 }
 
@@ -75,41 +75,41 @@ const FAMILY: &str = "http://ssp-standard.org/SSP1/";
 
 /// What the files of the standard are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SspFileKind {
     Description,
     Values,
     Mapping,
     Dictionary,
 }
 
-impl Kind {
+impl SspFileKind {
     pub(crate) fn root(self) -> &'static str {
         match self {
-            Kind::Description => "SystemStructureDescription",
-            Kind::Values => "ParameterSet",
-            Kind::Mapping => "ParameterMapping",
-            Kind::Dictionary => "SignalDictionary",
+            SspFileKind::Description => "SystemStructureDescription",
+            SspFileKind::Values => "ParameterSet",
+            SspFileKind::Mapping => "ParameterMapping",
+            SspFileKind::Dictionary => "SignalDictionary",
         }
     }
 
     fn namespace(self) -> &'static str {
         match self {
-            Kind::Description => "http://ssp-standard.org/SSP1/SystemStructureDescription",
-            Kind::Values => "http://ssp-standard.org/SSP1/SystemStructureParameterValues",
-            Kind::Mapping => "http://ssp-standard.org/SSP1/SystemStructureParameterMapping",
-            Kind::Dictionary => "http://ssp-standard.org/SSP1/SystemStructureSignalDictionary",
+            SspFileKind::Description => "http://ssp-standard.org/SSP1/SystemStructureDescription",
+            SspFileKind::Values => "http://ssp-standard.org/SSP1/SystemStructureParameterValues",
+            SspFileKind::Mapping => "http://ssp-standard.org/SSP1/SystemStructureParameterMapping",
+            SspFileKind::Dictionary => "http://ssp-standard.org/SSP1/SystemStructureSignalDictionary",
         }
     }
 }
 
-pub(crate) struct Page<'a> {
-    pub(crate) log: &'a mut Log,
+pub(crate) struct SspDocument<'a> {
+    pub(crate) log: &'a mut ProblemLog,
     pub(crate) text: &'a str,
     /// Where its spans begin among those of all files.
     pub(crate) base: usize,
 }
 
-impl Page<'_> {
+impl SspDocument<'_> {
     fn global(&self, span: Span) -> Span {
         self.base + span.start..self.base + span.end
     }
@@ -129,7 +129,7 @@ impl Page<'_> {
     }
 
     /// Whether the element is the one that a file of this kind is about.
-    pub(crate) fn check_root(&mut self, node: Node<'_, '_>, kind: Kind) -> bool {
+    pub(crate) fn check_root(&mut self, node: Node<'_, '_>, kind: SspFileKind) -> bool {
         let (found, wanted) = (node.tag_name().name(), kind.root());
         let namespace = node.tag_name().namespace();
         if found != wanted {
@@ -148,7 +148,7 @@ impl Page<'_> {
         let version = node.attribute("version").unwrap_or_default();
         if !version.starts_with("1.") && !version.starts_with("2.") {
             let message = format!("the version of this file is \"{version}\"; Cosimo reads 1.0 and 2.0");
-            self.log.remark("ssp/version", message, &self.span_of(node, "version"));
+            self.log.warning("ssp/version", message, &self.span_of(node, "version"));
         }
         true
     }
@@ -167,7 +167,7 @@ impl Page<'_> {
                 (true, false) => {
                     let inside = node.tag_name().name();
                     let message = format!("`<{name}>` has no meaning inside `<{inside}>`, and is not read");
-                    let problem = Problem::remark("ssp/unknown-element", message, self.span(child));
+                    let problem = Problem::warning("ssp/unknown-element", message, self.span(child));
                     self.log.push(problem.hint(suggest(name, known.iter().copied())));
                 }
                 (false, true) => {
@@ -263,7 +263,7 @@ pub(crate) fn truth(text: &str) -> Option<bool> {
 }
 
 /// From a place of the XML parser to bytes of the text.
-pub(crate) fn offset(text: &str, place: cosimo_pack::Place) -> Span {
+pub(crate) fn offset(text: &str, place: cosimo_pack::FilePosition) -> Span {
     let mut line_start = 0;
     for _ in 1..place.line {
         match text[line_start..].find('\n') {
@@ -271,7 +271,7 @@ pub(crate) fn offset(text: &str, place: cosimo_pack::Place) -> Span {
             None => return text.len()..text.len(),
         }
     }
-    let line = Lines::new(text).extent(text, line_start);
+    let line = LineIndex::new(text).extent(text, line_start);
     let at = text[line.clone()].char_indices().nth(place.column.saturating_sub(1) as usize);
     let start = at.map_or(line.end, |(at, _)| line.start + at);
     let end = text[start..].chars().next().map_or(start, |letter| start + letter.len_utf8());

@@ -9,18 +9,22 @@ use cosimo_core::{
     Abilities, DefaultExperiment, Derivatives, Inputs, Interface, LineEnd, Local, RollbackCheck, Setup,
     SimulatorError, Slot, StateSpaceAccess, Time, Window,
 };
-use cosimo_native::{Beginning, Completed, Equations, HybridSimulator, Method, Settled};
+use cosimo_native::{
+    CompletedStep, Equations, EventResult, HybridSimulator, InitialState, IntegrationMethod,
+};
 use cosimo_ode::{Absolute, Settings};
 
-use crate::description::{Description, Kind, Use, Variability};
+use crate::description::{Description, FmuUse, Variability, VariableType};
 use crate::feedthrough;
-use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting, Update};
+use crate::fmu::Fmu;
+use crate::instance::{
+    EventModeInstance, EventUpdate, Instance, InstanceState, ModelExchangeInstance, NewInstance, StartValue,
+};
 use crate::jacobian::{Column, Tangents, columns};
-use crate::locals::{self, Chosen, notices};
+use crate::locals::{self, LocalSelection, notices};
 use crate::parameters::{self, Feedthrough, Parameters, Rollback};
-use crate::ports::{Group, Ports};
-use crate::rehearsal::{self, Rehearsed};
-use crate::unit::Unit;
+use crate::ports::{PortGroup, Ports};
+use crate::rollback_check::{self, RollbackTrial};
 
 /// Rounds of one event iteration. A unit that needs more goes round for ever.
 pub(crate) const ROUNDS: usize = 1000;
@@ -29,17 +33,17 @@ const RELATIVE: f64 = 1e-6;
 const ABSOLUTE: f64 = 1e-2;
 
 /// A simulator out of the equations of units.
-pub(crate) type ModelExchange<O> = HybridSimulator<Exchange<O>>;
+pub(crate) type ModelExchangeFmu<O> = HybridSimulator<FmuEquations<O>>;
 
 /// The equations of units, as they stand in an instance.
-pub(crate) struct Exchange<O: Origin> {
+pub(crate) struct FmuEquations<O: EquationsOrigin> {
     origin: O,
-    known: Known,
+    known: EquationsInfo,
     parameters: Parameters,
     /// Once they are instantiated.
     instance: Option<O::Instance>,
-    inputs: Vec<Group>,
-    outputs: Vec<Group>,
+    inputs: Vec<PortGroup>,
+    outputs: Vec<PortGroup>,
     /// Derivatives of the outputs by the inputs.
     jacobian: Option<Vec<Column>>,
     /// Of everything by everything.
@@ -48,12 +52,12 @@ pub(crate) struct Exchange<O: Origin> {
     /// They want to hear of every step, and whether that step may be taken back.
     completed_steps: Option<bool>,
     /// Variables beside the ports that are recorded.
-    locals: Chosen,
+    locals: LocalSelection,
 }
 
 /// Where equations come from: one unit, or several that are integrated together.
-pub(crate) trait Origin: Send {
-    type Instance: Exchanged;
+pub(crate) trait EquationsOrigin: Send {
+    type Instance: ModelExchangeInstance;
 
     /// Instantiated, and in initialisation mode with all parameters set.
     fn make(&self, start: f64, stop: Option<f64>) -> Result<Self::Instance, SimulatorError>;
@@ -71,7 +75,7 @@ pub(crate) trait Origin: Send {
     fn get(
         instance: &mut Self::Instance,
         member: usize,
-        kind: Kind,
+        kind: VariableType,
         references: &[u32],
         values: &mut [f64],
     ) -> Result<(), SimulatorError>;
@@ -82,7 +86,7 @@ pub(crate) trait Origin: Send {
 
 /// What is known of equations before they are asked anything.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known {
+pub(crate) struct EquationsInfo {
     pub(crate) states: usize,
     /// Names of the states, as far as each is one number.
     pub(crate) names: Vec<String>,
@@ -104,23 +108,23 @@ pub(crate) struct Known {
 
 /// The equations of one unit.
 pub(crate) struct Single<I> {
-    unit: Arc<Unit>,
+    unit: Arc<Fmu>,
     name: String,
-    settings: Vec<Setting>,
+    settings: Vec<StartValue>,
     version: PhantomData<fn() -> I>,
 }
 
 impl<I> Single<I> {
-    pub(crate) fn new(unit: Arc<Unit>, name: &str, settings: &[Setting]) -> Single<I> {
+    pub(crate) fn new(unit: Arc<Fmu>, name: &str, settings: &[StartValue]) -> Single<I> {
         Single { unit, name: name.to_owned(), settings: settings.to_vec(), version: PhantomData }
     }
 }
 
-impl<I: Made + Exchanged> Origin for Single<I> {
+impl<I: NewInstance + ModelExchangeInstance> EquationsOrigin for Single<I> {
     type Instance = I;
 
     fn make(&self, start: f64, stop: Option<f64>) -> Result<I, SimulatorError> {
-        let mut instance: I = self.unit.instantiate(Use::ModelExchange, &self.name, &[])?;
+        let mut instance: I = self.unit.instantiate(FmuUse::ModelExchange, &self.name, &[])?;
         instance.enter(start, stop, &self.settings)?;
         Ok(instance)
     }
@@ -140,7 +144,7 @@ impl<I: Made + Exchanged> Origin for Single<I> {
     fn get(
         instance: &mut I,
         _member: usize,
-        kind: Kind,
+        kind: VariableType,
         references: &[u32],
         values: &mut [f64],
     ) -> Result<(), SimulatorError> {
@@ -148,13 +152,13 @@ impl<I: Made + Exchanged> Origin for Single<I> {
     }
 
     fn forgive(instance: &mut I, _member: usize) {
-        instance.forgive(Life::Stepping);
+        instance.forgive(InstanceState::Stepping);
     }
 }
 
 /// Only doubles may change between events.
-fn smooth(group: &Group) -> bool {
-    group.kind == Kind::Float64 && !group.discrete
+fn smooth(group: &PortGroup) -> bool {
+    group.kind == VariableType::Float64 && !group.discrete
 }
 
 /// The instance, if there is one.
@@ -163,7 +167,7 @@ pub(crate) fn live<I>(instance: &mut Option<I>) -> Result<&mut I, SimulatorError
     instance.as_mut().ok_or_else(|| SimulatorError::new("enter", "the unit was not instantiated"))
 }
 
-impl<O: Origin> Equations for Exchange<O> {
+impl<O: EquationsOrigin> Equations for FmuEquations<O> {
     fn enter(&mut self, setup: &Setup) -> Result<bool, SimulatorError> {
         self.instance = None;
         self.instance = Some(self.origin.make(setup.start.seconds(), setup.stop.map(Time::seconds))?);
@@ -178,7 +182,7 @@ impl<O: Origin> Equations for Exchange<O> {
     }
 
     /// A unit leaves initialisation in event mode.
-    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<Beginning, SimulatorError> {
+    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
         let instance = live(&mut self.instance)?;
         instance.ready()?;
         let (settled, _) = settle_events(instance, at)?;
@@ -193,7 +197,7 @@ impl<O: Origin> Equations for Exchange<O> {
             settings.absolute = Absolute::Each(x.iter().map(tolerance).collect());
             instance.states(x)?;
         }
-        Ok(Beginning { settled, due: false, settings })
+        Ok(InitialState { settled, due: false, settings })
     }
 
     fn stand(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError> {
@@ -207,14 +211,15 @@ impl<O: Origin> Equations for Exchange<O> {
     fn flows(&mut self, ends: &[LineEnd<'_>], y: &mut [f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
         let shows =
-            |group: &&mut Group| group.ports.iter().any(|port| ends.iter().any(|end| end.flow == *port));
+            |group: &&mut PortGroup| group.ports.iter().any(|port| ends.iter().any(|end| end.flow == *port));
         self.outputs.iter_mut().filter(shows).try_for_each(|group| group.get(instance, y))
     }
 
     fn take_efforts(&mut self, ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
-        let takes =
-            |group: &&mut Group| group.ports.iter().any(|port| ends.iter().any(|end| end.effort == *port));
+        let takes = |group: &&mut PortGroup| {
+            group.ports.iter().any(|port| ends.iter().any(|end| end.effort == *port))
+        };
         self.inputs.iter_mut().filter(takes).try_for_each(|group| group.set(instance, |port| u[port]))
     }
 
@@ -262,7 +267,7 @@ impl<O: Origin> Equations for Exchange<O> {
         self.tangents.as_mut().ok_or_else(none)?.fill(live(&mut self.instance)?, into)
     }
 
-    fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<Settled, SimulatorError> {
+    fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<EventResult, SimulatorError> {
         let instance = live(&mut self.instance)?;
         instance.set_time(at)?;
         instance.set_states(x)?;
@@ -282,10 +287,10 @@ impl<O: Origin> Equations for Exchange<O> {
         !self.known.eventless
     }
 
-    fn completed_step(&mut self) -> Result<Completed, SimulatorError> {
+    fn completed_step(&mut self) -> Result<CompletedStep, SimulatorError> {
         match self.completed_steps {
             Some(never_back) => live(&mut self.instance)?.completed_step(never_back),
-            None => Ok(Completed::default()),
+            None => Ok(CompletedStep::default()),
         }
     }
 
@@ -339,24 +344,24 @@ impl<O: Origin> Equations for Exchange<O> {
     }
 
     fn rehearse(
-        simulator: &mut ModelExchange<O>,
+        simulator: &mut ModelExchangeFmu<O>,
         window: Window,
         inputs: &Inputs<'_>,
     ) -> Result<RollbackCheck, SimulatorError> {
         match simulator.equations.parameters.rollback {
-            Rollback::Tried => rehearsal::rehearse(simulator, &simulator.setup(), window, inputs),
+            Rollback::Tried => rollback_check::check_rollback(simulator, &simulator.setup(), window, inputs),
             _ => Ok(RollbackCheck::Untried),
         }
     }
 }
 
-impl<O: Origin> Locals for Exchange<O> {
+impl<O: EquationsOrigin> Locals for FmuEquations<O> {
     fn list(&self) -> Vec<Local> {
         locals::all(self.origin.members())
     }
 
     fn choose(&mut self, places: &[usize]) {
-        self.locals = Chosen::new(self.origin.members().map(|(description, _)| description), places);
+        self.locals = LocalSelection::new(self.origin.members().map(|(description, _)| description), places);
     }
 
     fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
@@ -366,9 +371,9 @@ impl<O: Origin> Locals for Exchange<O> {
     }
 }
 
-impl<O: Origin> Rehearsed for ModelExchange<O> {
+impl<O: EquationsOrigin> RollbackTrial for ModelExchangeFmu<O> {
     fn corrupt(&mut self) -> Option<bool> {
-        let fatal = |instance: O::Instance| instance.life() == Life::Fatal;
+        let fatal = |instance: O::Instance| instance.life() == InstanceState::Fatal;
         self.equations.origin.is_corrupt().then(|| self.equations.instance.take().is_some_and(fatal))
     }
 }
@@ -379,23 +384,26 @@ fn allowed(relative: f64, nominal: f64) -> f64 {
 }
 
 /// The event iteration: what it came to, and whether states changed.
-pub(crate) fn settle_events(instance: &mut impl Evented, at: f64) -> Result<(Settled, bool), SimulatorError> {
+pub(crate) fn settle_events(
+    instance: &mut impl EventModeInstance,
+    at: f64,
+) -> Result<(EventResult, bool), SimulatorError> {
     let mut states_changed = false;
     for _ in 0..ROUNDS {
         let update = instance.update()?;
         states_changed |= update.states_changed;
         if update.ended.is_some() {
-            return Ok((Settled { next_event: f64::INFINITY, ended: update.ended }, states_changed));
+            return Ok((EventResult { next_event: f64::INFINITY, ended: update.ended }, states_changed));
         }
         if !update.again {
-            return Ok((Settled { next_event: announced(&update, at)?, ended: None }, states_changed));
+            return Ok((EventResult { next_event: announced(&update, at)?, ended: None }, states_changed));
         }
     }
     Err(unsettled(at))
 }
 
 /// When the next time event is; infinite where there is none.
-pub(crate) fn announced(update: &Update, at: f64) -> Result<f64, SimulatorError> {
+pub(crate) fn announced(update: &EventUpdate, at: f64) -> Result<f64, SimulatorError> {
     let next = update.next_event.unwrap_or(f64::INFINITY);
     if next <= at || next.is_nan() {
         let words = format!("the unit announces an event at t = {next} s when it is {at} s already");
@@ -410,11 +418,11 @@ pub(crate) fn unsettled(at: f64) -> SimulatorError {
     SimulatorError::new("event", words)
 }
 
-impl Known {
+impl EquationsInfo {
     /// Of one unit.
-    pub(crate) fn of(unit: &Unit) -> Known {
-        let (about, can) = (&unit.description, unit.capabilities(Use::ModelExchange));
-        let Some(exchange) = &about.exchange else { return Known::default() };
+    pub(crate) fn of(unit: &Fmu) -> EquationsInfo {
+        let (about, can) = (&unit.description, unit.capabilities(FmuUse::ModelExchange));
+        let Some(exchange) = &about.exchange else { return EquationsInfo::default() };
         let states = exchange.state_count(&about.variables);
         let scalars = exchange.states.len() == states;
         let reference = |index: &usize| about.variables[*index].reference;
@@ -423,7 +431,7 @@ impl Known {
         let named = exchange.states.iter().filter(|_| scalars);
         // That something else changes from step to step only the variables give away.
         let discrete = about.variables.iter().any(|variable| variable.variability == Variability::Discrete);
-        Known {
+        EquationsInfo {
             states,
             names: named.map(|(x, _)| name(x)).collect(),
             indicators: exchange.indicators,
@@ -461,11 +469,11 @@ impl Known {
 }
 
 /// The ports of a unit that is to be integrated, with what its user should know of it.
-pub(crate) fn ports<I: Made>(unit: &Unit, parameters: &Parameters) -> Ports {
+pub(crate) fn ports<I: NewInstance>(unit: &Fmu, parameters: &Parameters) -> Ports {
     let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, false);
-    let mut remarks = unit.description.remarks(Use::ModelExchange);
+    let mut remarks = unit.description.warnings(FmuUse::ModelExchange);
     if parameters.feedthrough == Feedthrough::Probed {
-        let (pairs, doubts) = feedthrough::probe::<I>(unit, Use::ModelExchange, parameters, &ports);
+        let (pairs, doubts) = feedthrough::probe::<I>(unit, FmuUse::ModelExchange, parameters, &ports);
         ports.interface.feedthrough = pairs.into_iter().collect();
         remarks.extend(doubts);
     }
@@ -478,15 +486,20 @@ pub(crate) fn ports<I: Made>(unit: &Unit, parameters: &Parameters) -> Ports {
     ports
 }
 
-impl<I: Made + Exchanged> Exchange<Single<I>> {
-    pub(crate) fn of_unit(unit: Arc<Unit>, parameters: Parameters, name: &str) -> ModelExchange<Single<I>> {
-        let (ports, known) = (ports::<I>(&unit, &parameters), Known::of(&unit));
-        Exchange::new(Single::new(unit, name, &parameters.settings), known, ports, parameters)
+impl<I: NewInstance + ModelExchangeInstance> FmuEquations<Single<I>> {
+    pub(crate) fn of_unit(unit: Arc<Fmu>, parameters: Parameters, name: &str) -> ModelExchangeFmu<Single<I>> {
+        let (ports, known) = (ports::<I>(&unit, &parameters), EquationsInfo::of(&unit));
+        FmuEquations::new(Single::new(unit, name, &parameters.settings), known, ports, parameters)
     }
 }
 
-impl<O: Origin> Exchange<O> {
-    pub(crate) fn new(origin: O, known: Known, mut ports: Ports, parameters: Parameters) -> ModelExchange<O> {
+impl<O: EquationsOrigin> FmuEquations<O> {
+    pub(crate) fn new(
+        origin: O,
+        known: EquationsInfo,
+        mut ports: Ports,
+        parameters: Parameters,
+    ) -> ModelExchangeFmu<O> {
         let rollback = parameters.rollback != Rollback::None;
         if rollback && known.can_go_back() && !parameters.solver.rewinds_exactly {
             ports.interface.warnings.push(format!(
@@ -516,7 +529,7 @@ impl<O: Origin> Exchange<O> {
         for group in ports.inputs.iter().filter(|group| !smooth(group)) {
             group.ports.iter().for_each(|port| discrete[*port] = true);
         }
-        let method = Method {
+        let method = IntegrationMethod {
             states: known.states,
             names: known.names.clone(),
             indicators: known.indicators,
@@ -526,7 +539,7 @@ impl<O: Origin> Exchange<O> {
             micro_steps: None,
             largest_step: parameters.largest_step.unwrap_or(f64::INFINITY),
         };
-        let equations = Exchange {
+        let equations = FmuEquations {
             origin,
             parameters,
             instance: None,
@@ -537,7 +550,7 @@ impl<O: Origin> Exchange<O> {
             outputs: ports.outputs,
             rollback: ports.interface.abilities.rollback,
             completed_steps: None,
-            locals: Chosen::default(),
+            locals: LocalSelection::default(),
         };
         HybridSimulator::new(equations, ports.interface, method)
     }

@@ -6,36 +6,38 @@ use std::sync::Arc;
 
 use cosimo_core::registry::{JoinRequest, OpenProblem};
 use cosimo_core::{DefaultExperiment, Interface, SimulatorError, Slot, ValueType};
-use cosimo_native::Completed;
-use cosimo_ode::{Newton, Unsolved};
+use cosimo_native::CompletedStep;
+use cosimo_ode::{Newton, NewtonError};
 
-use crate::description::{Description, Fmi, Kind};
-use crate::exchange::{self, Exchange, Known, ModelExchange, Origin, Single};
+use crate::description::{Description, Fmi, VariableType};
 use crate::fmi2::Fmi2Instance;
 use crate::fmi3::Fmi3Instance;
-use crate::instance::{Evented, Exchanged, Instance, Life, Setting, Update};
-use crate::net::{Net, Turn, Variable};
+use crate::fmu::Fmu;
+use crate::instance::{
+    EventModeInstance, EventUpdate, Instance, InstanceState, ModelExchangeInstance, StartValue,
+};
+use crate::member_graph::{MemberGraph, MemberVariable, SolveStep};
+use crate::model_exchange::{self, EquationsInfo, EquationsOrigin, FmuEquations, ModelExchangeFmu, Single};
 use crate::parameters::{self, Parameters, Rollback};
-use crate::ports::{Group, Ports};
-use crate::unit::Unit;
+use crate::ports::{PortGroup, Ports};
 
 /// Rounds of a loop that has values without any between them.
 const ROUNDS: usize = 100;
 
 /// The units and how they hang together.
-pub(crate) struct Together {
-    members: Vec<Part>,
-    net: Net,
+pub(crate) struct MonolithicOrigin {
+    members: Vec<MemberBlueprint>,
+    net: MemberGraph,
     /// Names of all inputs, for messages.
     names: Vec<String>,
     starts: Vec<f64>,
 }
 
-struct Part {
-    unit: Arc<Unit>,
+struct MemberBlueprint {
+    unit: Arc<Fmu>,
     name: String,
-    settings: Vec<Setting>,
-    known: Known,
+    settings: Vec<StartValue>,
+    known: EquationsInfo,
 }
 
 /// Where the whole is in the life of its units; what may be set depends on it.
@@ -46,14 +48,14 @@ enum Phase {
     Continuous,
 }
 
-struct Member {
-    instance: Box<dyn Exchanged>,
-    known: Known,
+struct MonolithicMember {
+    instance: Box<dyn ModelExchangeInstance>,
+    known: EquationsInfo,
 }
 
-pub(crate) struct Joined {
-    members: Vec<Member>,
-    net: Net,
+pub(crate) struct MonolithicInstance {
+    members: Vec<MonolithicMember>,
+    net: MemberGraph,
     names: Vec<String>,
     phase: Phase,
     /// Something was set since outputs were read last.
@@ -71,31 +73,31 @@ pub(crate) struct Joined {
 /// One simulator out of several components, or what is wrong with them.
 pub(crate) fn join(
     request: &JoinRequest<'_>,
-    members: Vec<(Arc<Unit>, Parameters)>,
-) -> Result<ModelExchange<Together>, Vec<(Option<usize>, OpenProblem)>> {
+    members: Vec<(Arc<Fmu>, Parameters)>,
+) -> Result<ModelExchangeFmu<MonolithicOrigin>, Vec<(Option<usize>, OpenProblem)>> {
     let ports: Vec<Ports> = members
         .iter()
         .map(|(unit, parameters)| match unit.description.fmi {
-            Fmi::One | Fmi::Two => exchange::ports::<Fmi2Instance>(unit, parameters),
-            Fmi::Three => exchange::ports::<Fmi3Instance>(unit, parameters),
+            Fmi::One | Fmi::Two => model_exchange::ports::<Fmi2Instance>(unit, parameters),
+            Fmi::Three => model_exchange::ports::<Fmi3Instance>(unit, parameters),
         })
         .collect();
-    let net = Net::new(&ports, request.wires);
+    let net = MemberGraph::new(&ports, request.connections);
     let parameters = settle(request, &members)?;
-    let parts: Vec<Part> = members
+    let parts: Vec<MemberBlueprint> = members
         .into_iter()
         .zip(request.members)
-        .map(|((unit, parameters), asked)| Part {
-            known: Known::of(&unit),
+        .map(|((unit, parameters), asked)| MemberBlueprint {
+            known: EquationsInfo::of(&unit),
             unit,
             name: asked.name.to_owned(),
             settings: parameters.settings,
         })
         .collect();
-    let known = Known {
+    let known = EquationsInfo {
         states: parts.iter().map(|part| part.known.states).sum(),
         names: if parts.iter().all(|part| part.known.names.len() == part.known.states) {
-            let path = |part: &Part, name: &String| format!("{}.{name}", part.name);
+            let path = |part: &MemberBlueprint, name: &String| format!("{}.{name}", part.name);
             parts.iter().flat_map(|part| part.known.names.iter().map(move |name| path(part, name))).collect()
         } else {
             Vec::new()
@@ -117,7 +119,8 @@ pub(crate) fn join(
     });
     let names = inputs.collect();
     let start = |member: usize, input: usize| {
-        let said = request.wires.iter().find(|wire| wire.to == (member, input)).and_then(|wire| wire.start);
+        let said =
+            request.connections.iter().find(|wire| wire.to == (member, input)).and_then(|wire| wire.start);
         said.or(ports[member].interface.inputs[input].start).unwrap_or(0.0)
     };
     let starts = ports
@@ -126,13 +129,13 @@ pub(crate) fn join(
         .flat_map(|(member, ports)| (0..ports.interface.inputs.len()).map(move |input| (member, input)))
         .map(|(member, input)| start(member, input))
         .collect();
-    Ok(Exchange::new(Together { members: parts, net, names, starts }, known, whole, parameters))
+    Ok(FmuEquations::new(MonolithicOrigin { members: parts, net, names, starts }, known, whole, parameters))
 }
 
 /// How the whole is integrated: as it was said of the whole, else as its members say.
 fn settle(
     request: &JoinRequest<'_>,
-    members: &[(Arc<Unit>, Parameters)],
+    members: &[(Arc<Fmu>, Parameters)],
 ) -> Result<Parameters, Vec<(Option<usize>, OpenProblem)>> {
     let given = parameters::of_joined(request.options)
         .map_err(|wrong| wrong.into_iter().map(|problem| (None, problem)).collect::<Vec<_>>())?;
@@ -165,19 +168,19 @@ fn settle(
 }
 
 /// The ports that the whole shows.
-fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
+fn whole(members: &[Ports], parts: &[MemberBlueprint], net: &MemberGraph) -> Ports {
     let mut interface = Interface { feedthrough: net.feedthrough.clone(), ..Interface::default() };
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    let kinds = |variables: &[Variable], count: usize| {
-        let mut kinds = vec![Kind::Float64; count];
+    let kinds = |variables: &[MemberVariable], count: usize| {
+        let mut kinds = vec![VariableType::Float64; count];
         for variable in variables {
             kinds[variable.places.clone()].fill(variable.kind);
         }
         kinds
     };
     let (input_kinds, output_kinds) = (kinds(&net.inputs, net.sources.len()), kinds(&net.outputs, net.shown));
-    let add = |groups: &mut Vec<Group>, kind: Kind, discrete: bool, port: usize| {
-        Group::add(groups, (kind, discrete, &[]), port as u32, port..port + 1);
+    let add = |groups: &mut Vec<PortGroup>, kind: VariableType, discrete: bool, port: usize| {
+        PortGroup::add(groups, (kind, discrete, &[]), port as u32, port..port + 1);
     };
     let mut place = 0;
     for (ports, part) in members.iter().zip(parts) {
@@ -211,13 +214,13 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
     Ports { interface, inputs, outputs, ..Ports::default() }
 }
 
-impl Origin for Together {
-    type Instance = Joined;
+impl EquationsOrigin for MonolithicOrigin {
+    type Instance = MonolithicInstance;
 
-    fn make(&self, start: f64, stop: Option<f64>) -> Result<Joined, SimulatorError> {
+    fn make(&self, start: f64, stop: Option<f64>) -> Result<MonolithicInstance, SimulatorError> {
         let mut members = Vec::new();
-        for Part { unit, name, settings, known } in &self.members {
-            let instance: Box<dyn Exchanged> = match unit.description.fmi {
+        for MemberBlueprint { unit, name, settings, known } in &self.members {
+            let instance: Box<dyn ModelExchangeInstance> = match unit.description.fmi {
                 Fmi::One | Fmi::Two => {
                     Box::new(Single::<Fmi2Instance>::new(unit.clone(), name, settings).make(start, stop)?)
                 }
@@ -225,11 +228,11 @@ impl Origin for Together {
                     Box::new(Single::<Fmi3Instance>::new(unit.clone(), name, settings).make(start, stop)?)
                 }
             };
-            members.push(Member { instance, known: known.clone() });
+            members.push(MonolithicMember { instance, known: known.clone() });
         }
         let loops = self.net.turns.iter().filter_map(|turn| match turn {
-            Turn::Plain { .. } => None,
-            Turn::Loop { sets, .. } => {
+            SolveStep::Plain { .. } => None,
+            SolveStep::Loop { sets, .. } => {
                 let places = sets.iter().map(|set| &self.net.inputs[*set]).filter(|it| smooth(it));
                 let unknowns: Vec<usize> = places.flat_map(|variable| variable.places.clone()).collect();
                 Some((Newton::new(unknowns.len()), unknowns.clone(), vec![0.0; unknowns.len()]))
@@ -237,7 +240,7 @@ impl Origin for Together {
         });
         let widest =
             self.net.inputs.iter().chain(&self.net.outputs).map(|variable| variable.places.len()).max();
-        Ok(Joined {
+        Ok(MonolithicInstance {
             members,
             phase: Phase::Initialisation,
             stale: true,
@@ -252,9 +255,9 @@ impl Origin for Together {
         })
     }
 
-    fn lost(&self, instance: &mut Joined) -> Vec<String> {
+    fn lost(&self, instance: &mut MonolithicInstance) -> Vec<String> {
         let parts = self.members.iter().zip(&mut instance.members);
-        let words = |(part, member): (&Part, &mut Member)| {
+        let words = |(part, member): (&MemberBlueprint, &mut MonolithicMember)| {
             let lost = parameters::lost(&part.unit.description, &part.settings, member.instance.as_mut());
             lost.into_iter().map(|words| format!("{}: {words}", part.name)).collect::<Vec<_>>()
         };
@@ -270,9 +273,9 @@ impl Origin for Together {
     }
 
     fn get(
-        instance: &mut Joined,
+        instance: &mut MonolithicInstance,
         member: usize,
-        kind: Kind,
+        kind: VariableType,
         references: &[u32],
         values: &mut [f64],
     ) -> Result<(), SimulatorError> {
@@ -280,20 +283,20 @@ impl Origin for Together {
         instance.members[member].instance.get(kind, references, values)
     }
 
-    fn forgive(instance: &mut Joined, member: usize) {
-        instance.members[member].instance.forgive(Life::Stepping);
+    fn forgive(instance: &mut MonolithicInstance, member: usize) {
+        instance.members[member].instance.forgive(InstanceState::Stepping);
     }
 }
 
 /// Only doubles may change between events.
-fn smooth(variable: &Variable) -> bool {
-    variable.kind == Kind::Float64 && !variable.discrete
+fn smooth(variable: &MemberVariable) -> bool {
+    variable.kind == VariableType::Float64 && !variable.discrete
 }
 
 /// The parts of a whole that setting and reading touch.
-struct Hands<'a> {
-    members: &'a mut [Member],
-    net: &'a Net,
+struct MemberAccess<'a> {
+    members: &'a mut [MonolithicMember],
+    net: &'a MemberGraph,
     outside: &'a [f64],
     inputs: &'a mut [f64],
     outputs: &'a mut [f64],
@@ -301,7 +304,7 @@ struct Hands<'a> {
     phase: Phase,
 }
 
-impl Hands<'_> {
+impl MemberAccess<'_> {
     fn source(&self, place: usize) -> f64 {
         let source = &self.net.sources[place];
         let outside = source.outside.map_or(0.0, |outside| self.outside[outside]);
@@ -313,7 +316,7 @@ impl Hands<'_> {
 
     /// Tells a unit what the inputs are.
     fn tell(&mut self, set: usize) -> Result<(), SimulatorError> {
-        let Variable { member, kind, reference, places, .. } = &self.net.inputs[set];
+        let MemberVariable { member, kind, reference, places, .. } = &self.net.inputs[set];
         let values = &self.inputs[places.clone()];
         self.members[*member].instance.set(*kind, &[*reference], values)
     }
@@ -330,7 +333,7 @@ impl Hands<'_> {
     }
 
     fn get(&mut self, get: usize) -> Result<(), SimulatorError> {
-        let Variable { member, kind, reference, places, .. } = &self.net.outputs[get];
+        let MemberVariable { member, kind, reference, places, .. } = &self.net.outputs[get];
         let into = &mut self.buffer[..places.len()];
         self.members[*member].instance.get(*kind, &[*reference], into)?;
         self.outputs[places.clone()].copy_from_slice(into);
@@ -343,7 +346,7 @@ impl Hands<'_> {
         sets: &[usize],
         gets: &[usize],
         (newton, unknowns, u): &mut (Newton, Vec<usize>, Vec<f64>),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), MemberFailure> {
         for _ in 0..ROUNDS {
             for (u, place) in u.iter_mut().zip(unknowns.iter()) {
                 *u = self.inputs[*place];
@@ -363,9 +366,9 @@ impl Hands<'_> {
                     Ok(())
                 })
                 .map_err(|unsolved| match unsolved {
-                    Unsolved::Refused(error) => Trouble::Unit(error),
-                    Unsolved::Stuck { unknown, residual, iterations } => {
-                        Trouble::Stuck { place: unknowns[unknown], residual, iterations }
+                    NewtonError::Refused(error) => MemberFailure::Unit(error),
+                    NewtonError::Stuck { unknown, residual, iterations } => {
+                        MemberFailure::Stuck { place: unknowns[unknown], residual, iterations }
                     }
                 })?;
             let mut changed = None;
@@ -376,20 +379,20 @@ impl Hands<'_> {
                 let places = self.net.inputs[*set].places.clone();
                 let moved = |place: &usize| self.inputs[*place] != self.source(*place);
                 changed = changed.or(places.clone().find(moved));
-                self.set(*set).map_err(Trouble::Unit)?;
+                self.set(*set).map_err(MemberFailure::Unit)?;
             }
             let Some(place) = changed else { return Ok(()) };
             if unknowns.is_empty() && gets.is_empty() {
-                return Err(Trouble::Restless(place));
+                return Err(MemberFailure::Restless(place));
             }
         }
         let place = sets.first().map_or(0, |set| self.net.inputs[*set].places.start);
-        Err(Trouble::Restless(place))
+        Err(MemberFailure::Restless(place))
     }
 }
 
 /// Why a loop has no solution.
-enum Trouble {
+enum MemberFailure {
     Unit(SimulatorError),
     /// An input, and by how much it is not what drives it.
     Stuck {
@@ -401,22 +404,22 @@ enum Trouble {
     Restless(usize),
 }
 
-impl Joined {
+impl MonolithicInstance {
     /// Brings every input in line with what drives it.
     fn resolve(&mut self) -> Result<(), SimulatorError> {
         if !self.stale {
             return Ok(());
         }
-        let Joined { members, net, outside, inputs, outputs, buffer, phase, loops, .. } = self;
-        let mut hands = Hands { members, net, outside, inputs, outputs, buffer, phase: *phase };
+        let MonolithicInstance { members, net, outside, inputs, outputs, buffer, phase, loops, .. } = self;
+        let mut hands = MemberAccess { members, net, outside, inputs, outputs, buffer, phase: *phase };
         let mut loops = loops.iter_mut();
         for turn in &net.turns {
             match turn {
-                Turn::Plain { sets, gets } => {
+                SolveStep::Plain { sets, gets } => {
                     sets.iter().try_for_each(|set| hands.set(*set))?;
                     gets.iter().try_for_each(|get| hands.get(*get))?;
                 }
-                Turn::Loop { sets, gets } => {
+                SolveStep::Loop { sets, gets } => {
                     let Some(room) = loops.next() else { continue };
                     if let Err(trouble) = hands.solve(sets, gets, room) {
                         return Err(self.words(trouble));
@@ -429,21 +432,21 @@ impl Joined {
     }
 
     #[cold]
-    fn words(&self, trouble: Trouble) -> SimulatorError {
+    fn words(&self, trouble: MemberFailure) -> SimulatorError {
         let (place, words) = match trouble {
-            Trouble::Unit(error) => return error,
-            Trouble::Stuck { place, residual, iterations } => {
+            MemberFailure::Unit(error) => return error,
+            MemberFailure::Stuck { place, residual, iterations } => {
                 (place, format!("after {iterations} iterations it is {residual:e} away from what drives it"))
             }
-            Trouble::Restless(place) => (place, format!("it still changes after {ROUNDS} rounds")),
+            MemberFailure::Restless(place) => (place, format!("it still changes after {ROUNDS} rounds")),
         };
         let path: Vec<&str> = self
             .net
             .turns
             .iter()
             .filter_map(|turn| match turn {
-                Turn::Loop { sets, .. } => Some(sets),
-                Turn::Plain { .. } => None,
+                SolveStep::Loop { sets, .. } => Some(sets),
+                SolveStep::Plain { .. } => None,
             })
             .map(|sets| sets.iter().flat_map(|set| self.net.inputs[*set].places.clone()).collect::<Vec<_>>())
             .filter(|places| places.contains(&place))
@@ -465,7 +468,7 @@ impl Joined {
 
     fn each(
         &mut self,
-        mut call: impl FnMut(&mut dyn Exchanged) -> Result<(), SimulatorError>,
+        mut call: impl FnMut(&mut dyn ModelExchangeInstance) -> Result<(), SimulatorError>,
     ) -> Result<(), SimulatorError> {
         self.members.iter_mut().try_for_each(|member| call(member.instance.as_mut()))
     }
@@ -474,8 +477,8 @@ impl Joined {
     fn split(
         &mut self,
         mut all: &mut [f64],
-        size: fn(&Member) -> usize,
-        fill: fn(&mut dyn Exchanged, &mut [f64]) -> Result<(), SimulatorError>,
+        size: fn(&MonolithicMember) -> usize,
+        fill: fn(&mut dyn ModelExchangeInstance, &mut [f64]) -> Result<(), SimulatorError>,
     ) -> Result<(), SimulatorError> {
         for member in &mut self.members {
             let (own, rest) = all.split_at_mut(size(member));
@@ -486,19 +489,24 @@ impl Joined {
     }
 }
 
-impl Instance for Joined {
-    fn life(&self) -> Life {
+impl Instance for MonolithicInstance {
+    fn life(&self) -> InstanceState {
         let lives = self.members.iter().map(|member| member.instance.life());
-        let rank = |life: &Life| {
-            [Life::Instantiated, Life::Stepping, Life::Failed, Life::Fatal]
-                .iter()
-                .position(|known| known == life)
+        let rank = |life: &InstanceState| {
+            [
+                InstanceState::Instantiated,
+                InstanceState::Stepping,
+                InstanceState::Failed,
+                InstanceState::Fatal,
+            ]
+            .iter()
+            .position(|known| known == life)
         };
-        lives.max_by_key(rank).unwrap_or(Life::Instantiated)
+        lives.max_by_key(rank).unwrap_or(InstanceState::Instantiated)
     }
 
     /// Answers that are not needed are asked of the members, one by one.
-    fn forgive(&mut self, _life: Life) {}
+    fn forgive(&mut self, _life: InstanceState) {}
 
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         self.each(|member| member.set_up(start, stop))
@@ -514,11 +522,11 @@ impl Instance for Joined {
         self.each(|member| member.ready())
     }
 
-    fn configure(&mut self, _setting: &Setting) -> Result<(), SimulatorError> {
+    fn configure(&mut self, _setting: &StartValue) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("configure", "units that are joined are configured one by one"))
     }
 
-    fn set(&mut self, _kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+    fn set(&mut self, _kind: VariableType, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
         for (reference, value) in references.iter().zip(values) {
             self.outside[*reference as usize] = *value;
         }
@@ -526,7 +534,12 @@ impl Instance for Joined {
         Ok(())
     }
 
-    fn get(&mut self, _kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+    fn get(
+        &mut self,
+        _kind: VariableType,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         self.resolve()?;
         for (reference, value) in references.iter().zip(values) {
             *value = self.outputs[*reference as usize];
@@ -534,11 +547,11 @@ impl Instance for Joined {
         Ok(())
     }
 
-    fn set_parcel(&mut self, _: Kind, _: u32, _: &[u8]) -> Result<(), SimulatorError> {
+    fn set_parcel(&mut self, _: VariableType, _: u32, _: &[u8]) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("set text", "units that are joined exchange no texts"))
     }
 
-    fn get_parcel(&mut self, _: Kind, _: u32, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn get_parcel(&mut self, _: VariableType, _: u32, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("get text", "units that are joined exchange no texts"))
     }
 
@@ -590,7 +603,7 @@ impl Instance for Joined {
     }
 }
 
-impl Evented for Joined {
+impl EventModeInstance for MonolithicInstance {
     fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
         self.resolve()?;
         (self.phase, self.stale) = (Phase::Event, true);
@@ -598,10 +611,10 @@ impl Evented for Joined {
     }
 
     /// One round of all members; another is due if one of them asks for it, or if it changed what others hear.
-    fn update(&mut self) -> Result<Update, SimulatorError> {
+    fn update(&mut self) -> Result<EventUpdate, SimulatorError> {
         self.stale = true;
         self.resolve()?;
-        let mut all = Update::default();
+        let mut all = EventUpdate::default();
         for member in &mut self.members {
             let update = member.instance.update()?;
             all.again |= update.again;
@@ -614,7 +627,7 @@ impl Evented for Joined {
             };
         }
         // Whatever an update changed may be an event to those that hear of it.
-        for Variable { member, kind, reference, places, .. } in &self.net.outputs {
+        for MemberVariable { member, kind, reference, places, .. } in &self.net.outputs {
             let now = &mut self.buffer[..places.len()];
             self.members[*member].instance.get(*kind, &[*reference], now)?;
             let before = &mut self.outputs[places.clone()];
@@ -628,7 +641,7 @@ impl Evented for Joined {
     }
 }
 
-impl Exchanged for Joined {
+impl ModelExchangeInstance for MonolithicInstance {
     fn set_time(&mut self, t: f64) -> Result<(), SimulatorError> {
         self.stale = true;
         self.each(|member| member.set_time(t))
@@ -662,9 +675,9 @@ impl Exchanged for Joined {
         self.split(z, |member| member.known.indicators, |member, z| member.indicators(z))
     }
 
-    fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError> {
+    fn completed_step(&mut self, never_back: bool) -> Result<CompletedStep, SimulatorError> {
         self.resolve()?;
-        let mut all = Completed::default();
+        let mut all = CompletedStep::default();
         for member in self.members.iter_mut().filter(|member| member.known.completed_steps) {
             let completed = member.instance.completed_step(never_back)?;
             all.event |= completed.event;

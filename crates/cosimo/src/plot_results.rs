@@ -4,7 +4,7 @@
 use cosimo_core::registry::suggest;
 use cosimo_plot::{Axis, Panel, Series, Style};
 use cosimo_record::Table;
-use cosimo_record::compare::{Incomparable, apart};
+use cosimo_record::compare::{CompareError, apart};
 use wildmatch::WildMatch;
 
 /// Signals that are shown where nobody has chosen any.
@@ -12,14 +12,14 @@ const FIRST: usize = 8;
 
 /// A table and what its file is called.
 #[derive(Debug)]
-pub struct Source {
+pub struct PlotSource {
     pub name: String,
     pub table: Table,
 }
 
 /// What is to be seen.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct PlotSelection<'a> {
     /// As in `wheel.*`; none shows the first signals.
     pub patterns: &'a [String],
     /// In seconds.
@@ -33,7 +33,7 @@ pub struct Wanted<'a> {
 pub struct Overlay {
     pub panels: Vec<Panel>,
     /// What a person should know about them.
-    pub remarks: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Why there is nothing to see.
@@ -52,7 +52,7 @@ pub enum OverlayError {
     #[error("a difference takes two files, found {0}")]
     NotTwo(usize),
     #[error("there is no difference of `{signal}`: {cause}")]
-    Incomparable { signal: String, cause: Incomparable },
+    Incomparable { signal: String, cause: CompareError },
 }
 
 impl OverlayError {
@@ -66,12 +66,12 @@ impl OverlayError {
     }
 }
 
-pub fn overlay(sources: &[Source], wanted: &Wanted<'_>) -> Result<Overlay, OverlayError> {
+pub fn overlay(sources: &[PlotSource], wanted: &PlotSelection<'_>) -> Result<Overlay, OverlayError> {
     if wanted.difference && sources.len() != 2 {
         return Err(OverlayError::NotTwo(sources.len()));
     }
     let mut times = Vec::new();
-    for Source { name, table } in sources {
+    for PlotSource { name, table } in sources {
         let time = table.column("time").ok_or_else(|| OverlayError::NoTime(name.clone()))?;
         if time.is_empty() {
             return Err(OverlayError::Empty(name.clone()));
@@ -90,7 +90,7 @@ pub fn overlay(sources: &[Source], wanted: &Wanted<'_>) -> Result<Overlay, Overl
         axis = axis.between(shown.0, shown.1);
     }
     let mut overlay = Overlay::default();
-    let signals = chosen(sources, wanted.patterns, &mut overlay.remarks)?;
+    let signals = chosen(sources, wanted.patterns, &mut overlay.warnings)?;
     let mut units: Vec<String> = Vec::new();
     for signal in &signals {
         let unit = unit(sources, signal);
@@ -101,14 +101,14 @@ pub fn overlay(sources: &[Source], wanted: &Wanted<'_>) -> Result<Overlay, Overl
                 overlay.panels.push(Panel::new("", axis.clone(), Axis::linear(label)));
                 units.len() - 1
             });
-            let series = curve(&sources[0], times[0], signal, shown, &mut overlay.remarks);
+            let series = curve(&sources[0], times[0], signal, shown, &mut overlay.warnings);
             overlay.panels[at].series.extend(series.map(|points| Series::new(signal, points)));
             continue;
         }
         let mut panel = Panel::new(signal, axis.clone(), Axis::linear(label.clone()));
         for (place, (source, time)) in sources.iter().zip(&times).enumerate() {
-            let Some(points) = curve(source, time, signal, shown, &mut overlay.remarks) else {
-                overlay.remarks.push(format!("`{signal}` is not in `{}`", source.name));
+            let Some(points) = curve(source, time, signal, shown, &mut overlay.warnings) else {
+                overlay.warnings.push(format!("`{signal}` is not in `{}`", source.name));
                 continue;
             };
             // Curves lie upon each other where runs agree: the one below must show through.
@@ -132,7 +132,7 @@ pub fn overlay(sources: &[Source], wanted: &Wanted<'_>) -> Result<Overlay, Overl
 
 /// Names of signals, in the order of the files.
 fn chosen(
-    sources: &[Source],
+    sources: &[PlotSource],
     patterns: &[String],
     remarks: &mut Vec<String>,
 ) -> Result<Vec<String>, OverlayError> {
@@ -172,8 +172,8 @@ fn chosen(
     Ok(first)
 }
 
-fn unit(sources: &[Source], signal: &str) -> String {
-    let of = |source: &Source| {
+fn unit(sources: &[PlotSource], signal: &str) -> String {
+    let of = |source: &PlotSource| {
         let columns = &source.table.columns;
         let at = columns.names.iter().position(|name| name == signal)?;
         columns.units.get(at).filter(|unit| !unit.is_empty()).cloned()
@@ -183,7 +183,7 @@ fn unit(sources: &[Source], signal: &str) -> String {
 
 /// The shown part of a signal, with a row before it and one after, so that lines reach the edge. Gaps are remarked on.
 fn curve(
-    source: &Source,
+    source: &PlotSource,
     time: &[f64],
     signal: &str,
     (from, to): (f64, f64),

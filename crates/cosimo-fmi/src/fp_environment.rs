@@ -41,11 +41,11 @@ fn set_processor_mode(_mode: u32) {}
 
 /// The mode of a thread before foreign code comes to it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Home(u32);
+pub(crate) struct RoundingMode(u32);
 
-impl Home {
-    pub(crate) fn of_this_thread() -> Home {
-        Home(processor_mode())
+impl RoundingMode {
+    pub(crate) fn of_this_thread() -> RoundingMode {
+        RoundingMode(processor_mode())
     }
 
     /// Runs foreign code and puts the processor's mode back if numbers come out differently afterwards. Traps alone
@@ -79,7 +79,7 @@ fn counts_plainly() -> bool {
 /// Runs foreign code and puts the processor's mode and the working folder back.
 pub(crate) fn around<T>(call: impl FnOnce() -> T) -> T {
     let folder: Option<PathBuf> = std::env::current_dir().ok();
-    let home = Home::of_this_thread();
+    let home = RoundingMode::of_this_thread();
     let result = call();
     home.put_back();
     if let Some(folder) = folder
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_way_to_count_differently_shows_and_is_put_back() {
-        let home = Home::of_this_thread();
+        let home = RoundingMode::of_this_thread();
         assert_eq!(home.0, PLAIN);
         assert!(counts_plainly());
         let (rounding, keep_no_small_results, read_no_small_ones) = (0x2000, 0x8000, 0x0040);
@@ -112,7 +112,7 @@ mod tests {
         }
         // Where the thread itself counts differently, that is what must come back.
         set_processor_mode(PLAIN | rounding);
-        let home = Home::of_this_thread();
+        let home = RoundingMode::of_this_thread();
         home.around_step(|| set_processor_mode(PLAIN));
         assert_eq!(processor_mode(), PLAIN | rounding);
         set_processor_mode(PLAIN);

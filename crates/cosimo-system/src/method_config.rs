@@ -6,7 +6,7 @@ use crate::problem::Span;
 
 /// Who chose: the command line beats the file, the file beats the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Origin {
+pub enum ChoiceOrigin {
     #[default]
     Default,
     File,
@@ -19,7 +19,7 @@ pub struct Choice {
     pub name: String,
     pub options: Vec<(String, Value, Span)>,
     pub span: Span,
-    pub origin: Origin,
+    pub origin: ChoiceOrigin,
 }
 
 impl Choice {
@@ -85,10 +85,10 @@ pub enum Reject {
 
 /// Limits on the step size, in seconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct StepConfig {
     /// The size under `fixed`, the first size otherwise; `None` starts at `min`.
     pub size: Option<f64>,
-    pub size_origin: Origin,
+    pub size_origin: ChoiceOrigin,
     pub min: f64,
     pub max: f64,
     /// The least and largest ratio of neighbouring sizes.
@@ -98,11 +98,11 @@ pub struct Step {
     pub span: Span,
 }
 
-impl Default for Step {
-    fn default() -> Step {
-        Step {
+impl Default for StepConfig {
+    fn default() -> StepConfig {
+        StepConfig {
             size: None,
-            size_origin: Origin::Default,
+            size_origin: ChoiceOrigin::Default,
             min: 1e-6,
             max: f64::INFINITY,
             shrink: 0.2,
@@ -114,28 +114,28 @@ impl Default for Step {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recipe {
+pub struct MethodConfig {
     pub partition: Choice,
     pub iteration: Choice,
     pub input: PerInput<Choice>,
     pub correction: PerInput<Choice>,
     pub exchange: PerInput<Exchange>,
     pub estimate: Choice,
-    pub law: Choice,
-    pub step: Step,
+    pub controller: Choice,
+    pub step: StepConfig,
 }
 
-impl Default for Recipe {
-    fn default() -> Recipe {
-        Recipe {
+impl Default for MethodConfig {
+    fn default() -> MethodConfig {
+        MethodConfig {
             partition: Choice::named("jacobi"),
             iteration: Choice::named("once"),
             input: PerInput::all(Choice::named("hold")),
             correction: PerInput::all(Choice::named("none")),
             exchange: PerInput::all(Exchange::Stale),
             estimate: Choice::named("none"),
-            law: Choice::named("fixed"),
-            step: Step::default(),
+            controller: Choice::named("fixed"),
+            step: StepConfig::default(),
         }
     }
 }

@@ -11,10 +11,10 @@ use cosimo_core::{
 };
 use cosimo_ode::{Absolute, Settings};
 
-use crate::hybrid::{Beginning, Equations, HybridSimulator, Method, Settled};
-use crate::model::{Hybrid, Point};
+use crate::hybrid::{Equations, EventResult, HybridSimulator, InitialState, IntegrationMethod};
+use crate::model::{Hybrid, ModelPoint};
 use crate::ode::ABILITIES;
-use crate::recipe::Recipe;
+use crate::recipe::ParameterRebuild;
 use crate::tangents::Tangents;
 
 /// The option `solver` of models that are integrated.
@@ -42,10 +42,10 @@ const TINY: f64 = f64::MIN_POSITIVE;
 const HUGE: f64 = f64::MAX;
 
 /// Equations with events, and the integrator that solves them.
-pub type Integrated = HybridSimulator<Native>;
+pub type NativeHybrid = HybridSimulator<NativeEquations>;
 
 /// Equations written in Rust, and where they stand.
-pub struct Native {
+pub struct NativeEquations {
     model: Box<dyn Hybrid>,
     settings: Settings,
     t: f64,
@@ -54,23 +54,23 @@ pub struct Native {
     /// What changes at events only.
     memory: Memory<Box<[f64]>>,
     tangents: Tangents,
-    recipe: Option<Recipe<Box<dyn Hybrid>>>,
+    recipe: Option<ParameterRebuild<Box<dyn Hybrid>>>,
 }
 
-impl fmt::Debug for Native {
+impl fmt::Debug for NativeEquations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Native({} states)", self.x.len())
     }
 }
 
-impl Integrated {
+impl NativeHybrid {
     /// With the solver that the options name.
-    pub fn of(model: impl Hybrid + 'static, options: &Options) -> Integrated {
+    pub fn of(model: impl Hybrid + 'static, options: &Options) -> NativeHybrid {
         let fixed = (options.text("solver") == RK4).then(|| options.count("micro_steps"));
         // Of a method with fixed steps the integrator keeps the place only.
         let name = if fixed.is_some() { "bogacki-shampine" } else { options.text("solver") };
         let (relative, absolute) = (options.number("relative"), options.number("absolute"));
-        Integrated::solved(Box::new(model), name, fixed, relative, absolute)
+        NativeHybrid::solved(Box::new(model), name, fixed, relative, absolute)
     }
 
     /// With an integrator by its name, or steps of fixed size.
@@ -80,7 +80,7 @@ impl Integrated {
         micro_steps: Option<usize>,
         relative: f64,
         absolute: f64,
-    ) -> Integrated {
+    ) -> NativeHybrid {
         let mut interface = model.interface();
         let (x, memory) = model.initial();
         let (states, inputs, indicators) = (x.len(), interface.inputs.len(), model.indicator_count());
@@ -99,7 +99,7 @@ impl Integrated {
         // Names are those of the list above, and tolerances were checked when the options were resolved.
         let solver = cosimo_ode::entry(solver).unwrap_or_else(|refusal| unreachable!("{refusal}"));
         let names = model.states().into_iter().map(|port| port.name).collect();
-        let method = Method {
+        let method = IntegrationMethod {
             states,
             names,
             indicators,
@@ -109,7 +109,7 @@ impl Integrated {
             micro_steps,
             largest_step: f64::INFINITY,
         };
-        let equations = Native {
+        let equations = NativeEquations {
             settings: Settings { relative, absolute: Absolute::Each(tolerances), ..Settings::default() },
             t: 0.0,
             u: vec![0.0; inputs],
@@ -131,29 +131,29 @@ impl Integrated {
     }
 
     /// Lets these parameters change while it runs.
-    pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: Recipe<Box<dyn Hybrid>>) {
+    pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: ParameterRebuild<Box<dyn Hybrid>>) {
         self.interface.tunable = parameters;
         self.equations.recipe = Some(recipe);
     }
 }
 
-impl Native {
-    fn point(&self) -> Point<'_> {
-        Point { t: self.t, x: &self.x, m: &self.memory.now, u: &self.u }
+impl NativeEquations {
+    fn point(&self) -> ModelPoint<'_> {
+        ModelPoint { t: self.t, x: &self.x, m: &self.memory.now, u: &self.u }
     }
 }
 
-impl Equations for Native {
+impl Equations for NativeEquations {
     fn enter(&mut self, _setup: &Setup) -> Result<bool, SimulatorError> {
         self.memory = Memory::new(self.model.initial().1.into());
         Ok(false)
     }
 
     /// The first event is due: it says when the next one is.
-    fn begin(&mut self, _at: f64, x: &mut [f64]) -> Result<Beginning, SimulatorError> {
+    fn begin(&mut self, _at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
         x.copy_from_slice(&self.model.initial().0);
-        let settled = Settled { next_event: f64::INFINITY, ended: None };
-        Ok(Beginning { settled, due: true, settings: self.settings.clone() })
+        let settled = EventResult { next_event: f64::INFINITY, ended: None };
+        Ok(InitialState { settled, due: true, settings: self.settings.clone() })
     }
 
     fn stand(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError> {
@@ -184,20 +184,20 @@ impl Equations for Native {
     }
 
     fn jacobian(&mut self, _interface: &Interface, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let Native { model, t, x, u, memory, tangents, .. } = self;
-        let point = Point { t: *t, x, m: &memory.now, u };
+        let NativeEquations { model, t, x, u, memory, tangents, .. } = self;
+        let point = ModelPoint { t: *t, x, m: &memory.now, u };
         tangents.jacobian(into, |along, dx, y| model.tangent(&point, along, dx, y));
         Ok(())
     }
 
     fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
-        let Native { model, t, x, u, memory, tangents, .. } = self;
-        let point = Point { t: *t, x, m: &memory.now, u };
+        let NativeEquations { model, t, x, u, memory, tangents, .. } = self;
+        let point = ModelPoint { t: *t, x, m: &memory.now, u };
         tangents.matrices(into, |along, dx, y| model.tangent(&point, along, dx, y));
         Ok(())
     }
 
-    fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<Settled, SimulatorError> {
+    fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<EventResult, SimulatorError> {
         let event = self.model.event(at, u, x, &mut self.memory.now);
         if event.terminate {
             return Err(SimulatorError::end("event"));
@@ -207,7 +207,7 @@ impl Equations for Native {
             let words = format!("an event is announced for t = {next_event} s when it is {at} s");
             return Err(SimulatorError::new("event", words));
         }
-        Ok(Settled { next_event, ended: None })
+        Ok(EventResult { next_event, ended: None })
     }
 
     fn needs_event(&self, due: bool) -> bool {
@@ -235,7 +235,7 @@ impl Equations for Native {
     }
 
     fn tune(&mut self, interface: &Interface, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        self.model = Recipe::rebuilt(&mut self.recipe, interface, parameter, value)?;
+        self.model = ParameterRebuild::rebuilt(&mut self.recipe, interface, parameter, value)?;
         Ok(())
     }
 }

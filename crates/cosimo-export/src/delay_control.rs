@@ -34,16 +34,16 @@ pub(crate) const PARAMETERS: [Spec; 3] = [
     Spec::number("line.relative", 0.01, Range::Positive, "", "the same as a part of the largest flow so far"),
 ];
 
-pub(crate) struct Control {
+pub(crate) struct DelayControl {
     test: Box<dyn Steadiness>,
-    ends: Vec<End>,
+    ends: Vec<ControlledEnd>,
     /// Evaluations of the equations so far, those of steps that were taken back included.
     evaluations: f64,
 }
 
 /// What is known of one end.
 #[derive(Debug)]
-struct End {
+struct ControlledEnd {
     factor: f64,
     stretch: Stretch,
     /// What it was at its steps; empty before the first.
@@ -56,9 +56,9 @@ struct End {
     shown: f64,
 }
 
-impl Control {
+impl DelayControl {
     /// With values of [`PARAMETERS`].
-    pub(crate) fn new(ends: usize, values: &[f64]) -> Result<Control, String> {
+    pub(crate) fn new(ends: usize, values: &[f64]) -> Result<DelayControl, String> {
         let mut given = vec![("window".to_owned(), Value::Number(values[0]))];
         if values[1] > 0.0 {
             given.push(("tolerance".to_owned(), Value::Number(values[1])));
@@ -68,16 +68,16 @@ impl Control {
             .map_err(|wrong| wrong.into_iter().map(|one| one.message).collect::<Vec<_>>().join("; "))?;
         let test = (sliding_window::ENTRY.build)(&options);
         let memory = vec![0.0; test.memory()];
-        let end = || End {
+        let end = || ControlledEnd {
             factor: 1.0,
             stretch: Stretch::new(1.0, 0.0),
-            own: StampTable::awaiting(StampInterpolation::Linear),
+            own: StampTable::empty(StampInterpolation::Linear),
             memory: memory.clone(),
             trial: memory.clone(),
             still: false,
             shown: 1.0,
         };
-        Ok(Control { ends: (0..ends).map(|_| end()).collect(), test, evaluations: 0.0 })
+        Ok(DelayControl { ends: (0..ends).map(|_| end()).collect(), test, evaluations: 0.0 })
     }
 
     /// What its outputs show: the factor of each end, and the evaluations.
@@ -106,7 +106,7 @@ impl Control {
 
     /// An end where its first step begins.
     pub(crate) fn begin(&mut self, end: usize, first: Stamp) {
-        let End { own, memory, .. } = &mut self.ends[end];
+        let ControlledEnd { own, memory, .. } = &mut self.ends[end];
         if own.is_empty() {
             *own = StampTable::new(first, StampInterpolation::Linear);
             self.test.start(&first, memory);
@@ -115,7 +115,7 @@ impl Control {
 
     /// After a step: whether an end that was longer moves with this sample, so that the step is to be taken back.
     pub(crate) fn judge(&mut self, end: usize, new: &Stamp) -> bool {
-        let End { factor, own, memory, trial, still, .. } = &mut self.ends[end];
+        let ControlledEnd { factor, own, memory, trial, still, .. } = &mut self.ends[end];
         trial.copy_from_slice(memory);
         *still = self.test.steady(own.stamps(), new, trial);
         !*still && *factor > 1.0
@@ -130,7 +130,7 @@ impl Control {
 
     /// The step is kept, as it was judged.
     pub(crate) fn keep(&mut self, end: usize, new: &Stamp, delay: f64) {
-        let End { factor, stretch, own, memory, trial, still, shown } = &mut self.ends[end];
+        let ControlledEnd { factor, stretch, own, memory, trial, still, shown } = &mut self.ends[end];
         let step = new.t - own.newest().t;
         own.publish(new.t, new.effort, new.flow);
         own.forget_before(new.t - 2.0 * self.test.window());
@@ -143,10 +143,10 @@ impl Control {
         self.evaluations += evaluations as f64;
     }
 
-    pub(crate) fn freeze(&self, into: &mut Vec<u8>) {
+    pub(crate) fn serialize(&self, into: &mut Vec<u8>) {
         let mut put = |number: f64| into.extend(number.to_le_bytes());
         put(self.evaluations);
-        for End { factor, stretch, own, memory, still, shown, .. } in &self.ends {
+        for ControlledEnd { factor, stretch, own, memory, still, shown, .. } in &self.ends {
             let numbers = [*factor, f64::from(u8::from(*still)), *shown, own.stamps().len() as f64];
             numbers.into_iter().chain(stretch.numbers()).chain(memory.iter().copied()).for_each(&mut put);
             for stamp in own.stamps() {
@@ -157,7 +157,7 @@ impl Control {
     }
 
     /// What `freeze` wrote, to be taken once all else is known to be good, and what lies behind it.
-    pub(crate) fn thaw<'a>(&self, from: &'a [u8]) -> Option<(Thawed, &'a [u8])> {
+    pub(crate) fn deserialize<'a>(&self, from: &'a [u8]) -> Option<(RestoredControl, &'a [u8])> {
         let mut rest = from;
         let mut take = || -> Option<f64> {
             let (bytes, behind) = rest.split_first_chunk()?;
@@ -178,14 +178,14 @@ impl Control {
                 let (effort_slope, flow_slope, charge) = (take()?, take()?, take()?);
                 stamps.push(Stamp { t, effort, flow, effort_slope, flow_slope, charge });
             }
-            let mut own = StampTable::awaiting(StampInterpolation::Linear);
+            let mut own = StampTable::empty(StampInterpolation::Linear);
             own.restore(&stamps, own.beyond());
-            ends.push(End { factor, stretch, own, trial: memory.clone(), memory, still, shown });
+            ends.push(ControlledEnd { factor, stretch, own, trial: memory.clone(), memory, still, shown });
         }
-        Some((Thawed { ends, evaluations }, rest))
+        Some((RestoredControl { ends, evaluations }, rest))
     }
 
-    pub(crate) fn take(&mut self, Thawed { ends, evaluations }: Thawed) {
+    pub(crate) fn take(&mut self, RestoredControl { ends, evaluations }: RestoredControl) {
         (self.ends, self.evaluations) = (ends, evaluations);
     }
 
@@ -196,8 +196,8 @@ impl Control {
 }
 
 /// A control as it was.
-pub(crate) struct Thawed {
-    ends: Vec<End>,
+pub(crate) struct RestoredControl {
+    ends: Vec<ControlledEnd>,
     evaluations: f64,
 }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     /// A step that ends with this flow; whether it was kept at once.
-    fn step(control: &mut Control, t: f64, flow: f64) -> bool {
+    fn step(control: &mut DelayControl, t: f64, flow: f64) -> bool {
         let new = Stamp { t, flow, ..Stamp::default() };
         let again = control.judge(0, &new);
         if again {
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn an_end_is_longer_while_it_stands_still_and_shorter_before_a_step_in_which_it_moves() {
-        let mut control = Control::new(1, &[0.3, 0.01, 1.0]).unwrap();
+        let mut control = DelayControl::new(1, &[0.3, 0.01, 1.0]).unwrap();
         control.begin(0, Stamp::default());
         let mut seen = Vec::new();
         for k in 1..=8 {
@@ -236,25 +236,25 @@ mod tests {
         // The window is full at the third step.
         assert_eq!(seen, [1.0, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0]);
         let mut bytes = Vec::new();
-        control.freeze(&mut bytes);
+        control.serialize(&mut bytes);
         assert!(!step(&mut control, 0.9, 1.0), "it moves: not with such a delay");
         assert_eq!(control.shown().collect::<Vec<_>>(), [1.0, 0.0]);
-        let mut twin = Control::new(1, &[0.3, 0.01, 1.0]).unwrap();
+        let mut twin = DelayControl::new(1, &[0.3, 0.01, 1.0]).unwrap();
         let behind = [&bytes[..], &[7]].concat();
-        let (thawed, rest) = twin.thaw(&behind).unwrap();
+        let (thawed, rest) = twin.deserialize(&behind).unwrap();
         assert_eq!(rest, [7]);
         twin.take(thawed);
         assert_eq!(twin.factor(0), 5.0);
         assert!(!step(&mut twin, 0.9, 1.0));
         let mut both = [const { Vec::new() }; 2];
-        [&control, &twin].into_iter().zip(&mut both).for_each(|(one, bytes)| one.freeze(bytes));
+        [&control, &twin].into_iter().zip(&mut both).for_each(|(one, bytes)| one.serialize(bytes));
         assert_eq!(both[0], both[1]);
-        assert!(twin.thaw(&bytes[..bytes.len() - 1]).is_none());
+        assert!(twin.deserialize(&bytes[..bytes.len() - 1]).is_none());
     }
 
     #[test]
     fn nobody_is_longer_than_the_importer_lets_him() {
-        let mut control = Control::new(1, &[0.1, 0.01, 1.0]).unwrap();
+        let mut control = DelayControl::new(1, &[0.1, 0.01, 1.0]).unwrap();
         control.begin(0, Stamp::default());
         let mut at = |k: u32, most: f64| {
             let longest = control.longest([&told(most)[..]].into_iter());

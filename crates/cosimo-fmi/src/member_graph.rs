@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use cosimo_core::graph::components;
-use cosimo_core::registry::InnerWire;
+use cosimo_core::registry::InnerConnection;
 
-use crate::description::Kind;
-use crate::ports::{Group, Ports};
+use crate::description::VariableType;
+use crate::ports::{PortGroup, Ports};
 
 /// A variable of a unit: one number, or the elements of an array.
 #[derive(Debug, Clone)]
-pub(crate) struct Variable {
+pub(crate) struct MemberVariable {
     pub(crate) member: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: VariableType,
     /// An input that changes only at events.
     pub(crate) discrete: bool,
     pub(crate) reference: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Variable {
 
 /// What an input is: a constant, and what comes from outside, and what comes from other members.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Source {
+pub(crate) struct InputSum {
     pub(crate) constant: f64,
     /// The input of the whole that it hears.
     pub(crate) outside: Option<usize>,
@@ -34,7 +34,7 @@ pub(crate) struct Source {
 
 /// What can be done at once because all that it depends on is known.
 #[derive(Debug, Clone)]
-pub(crate) enum Turn {
+pub(crate) enum SolveStep {
     /// One after the other or in any order.
     Plain { sets: Vec<usize>, gets: Vec<usize> },
     /// Each depends on each.
@@ -42,12 +42,12 @@ pub(crate) enum Turn {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Net {
-    pub(crate) inputs: Vec<Variable>,
-    pub(crate) outputs: Vec<Variable>,
+pub(crate) struct MemberGraph {
+    pub(crate) inputs: Vec<MemberVariable>,
+    pub(crate) outputs: Vec<MemberVariable>,
     /// One per place among all inputs.
-    pub(crate) sources: Vec<Source>,
-    pub(crate) turns: Vec<Turn>,
+    pub(crate) sources: Vec<InputSum>,
+    pub(crate) turns: Vec<SolveStep>,
     /// How many outputs there are, elements counted.
     pub(crate) shown: usize,
     /// Per output: another member hears it.
@@ -59,8 +59,12 @@ pub(crate) struct Net {
 }
 
 /// The variables of one side of all members.
-fn variables(members: &[Ports], groups: fn(&Ports) -> &[Group], count: fn(&Ports) -> usize) -> Vec<Variable> {
-    let mut list: Vec<Variable> = Vec::new();
+fn variables(
+    members: &[Ports],
+    groups: fn(&Ports) -> &[PortGroup],
+    count: fn(&Ports) -> usize,
+) -> Vec<MemberVariable> {
+    let mut list: Vec<MemberVariable> = Vec::new();
     let mut first = 0;
     for (member, ports) in members.iter().enumerate() {
         for group in groups(ports) {
@@ -70,8 +74,8 @@ fn variables(members: &[Ports], groups: fn(&Ports) -> &[Group], count: fn(&Ports
                 rest = behind;
                 if let Some(start) = own.first() {
                     let places = first + start..first + start + own.len();
-                    let Group { kind, discrete, .. } = *group;
-                    list.push(Variable { member, kind, discrete, reference: *reference, places });
+                    let PortGroup { kind, discrete, .. } = *group;
+                    list.push(MemberVariable { member, kind, discrete, reference: *reference, places });
                 }
             }
         }
@@ -80,8 +84,8 @@ fn variables(members: &[Ports], groups: fn(&Ports) -> &[Group], count: fn(&Ports
     list
 }
 
-impl Net {
-    pub(crate) fn new(members: &[Ports], wires: &[InnerWire]) -> Net {
+impl MemberGraph {
+    pub(crate) fn new(members: &[Ports], wires: &[InnerConnection]) -> MemberGraph {
         let inputs = variables(members, |ports| &ports.inputs, |ports| ports.interface.inputs.len());
         let outputs = variables(members, |ports| &ports.outputs, |ports| ports.interface.outputs.len());
         // The first input and output of each member.
@@ -96,7 +100,7 @@ impl Net {
         let first_output: Vec<usize> = starts(|ports| ports.interface.outputs.len()).collect();
         let all: usize = members.iter().map(|ports| ports.interface.inputs.len()).sum();
         let shown = members.iter().map(|ports| ports.interface.outputs.len()).sum();
-        let mut sources = vec![Source::default(); all];
+        let mut sources = vec![InputSum::default(); all];
         let mut inner = vec![false; all];
         for wire in wires {
             let place = first_input[wire.to.0] + wire.to.1;
@@ -116,7 +120,7 @@ impl Net {
         let mut drives = vec![false; shown];
         sources.iter().flat_map(|source| &source.terms).for_each(|(output, _)| drives[*output] = true);
         let (turns, feedthrough) = (Vec::new(), Vec::new());
-        let mut net = Net { inputs, outputs, sources, turns, shown, drives, heard, feedthrough };
+        let mut net = MemberGraph { inputs, outputs, sources, turns, shown, drives, heard, feedthrough };
         let through: Vec<(usize, usize)> = members
             .iter()
             .enumerate()
@@ -134,7 +138,7 @@ impl Net {
 
     /// Which variable follows from which: inputs first, then outputs.
     fn graph(&self, through: &[(usize, usize)]) -> Vec<BTreeSet<usize>> {
-        let owner = |variables: &[Variable], first: usize, count: usize| {
+        let owner = |variables: &[MemberVariable], first: usize, count: usize| {
             let mut owners = vec![usize::MAX; count];
             for (index, variable) in variables.iter().enumerate() {
                 owners[variable.places.clone()].fill(first + index);
@@ -181,7 +185,7 @@ impl Net {
 }
 
 /// Nodes that depend on each other are one; what depends on nothing comes first.
-fn in_turns(needs: &[BTreeSet<usize>], inputs: usize) -> Vec<Turn> {
+fn in_turns(needs: &[BTreeSet<usize>], inputs: usize) -> Vec<SolveStep> {
     let lists: Vec<Vec<usize>> = needs.iter().map(|needs| needs.iter().copied().collect()).collect();
     let groups = components(needs.len(), |node, k| lists[node].get(k).copied());
     let mut group_of = vec![0; needs.len()];
@@ -205,11 +209,11 @@ fn in_turns(needs: &[BTreeSet<usize>], inputs: usize) -> Vec<Turn> {
         let plain: Vec<usize> = here().filter(|group| group.len() == 1).flatten().copied().collect();
         if !plain.is_empty() {
             let (sets, gets) = parts(plain);
-            turns.push(Turn::Plain { sets, gets });
+            turns.push(SolveStep::Plain { sets, gets });
         }
         for group in here().filter(|group| group.len() > 1) {
             let (sets, gets) = parts(group.clone());
-            turns.push(Turn::Loop { sets, gets });
+            turns.push(SolveStep::Loop { sets, gets });
         }
     }
     turns

@@ -5,17 +5,17 @@
 //! over an event, leaving event mode before the discrete states have settled, computing past the end.
 
 use cosimo_core::{Segment, Simulator};
-use cosimo_native::{Event, Hybrid, Point};
+use cosimo_native::{Event, Hybrid, ModelPoint};
 
-use super::{Body, Call, Instance, Mode, Outcome, Refusal};
-use crate::design::{Kind, Version};
-use crate::equipment::Deed;
-use crate::model::Model;
+use super::{Call, CallResult, ExportedInstance, InstanceBody, Mode, Refusal};
+use crate::design::{InterfaceType, Version};
+use crate::equipment::HookEffect;
+use crate::model::ExportedModel;
 
 /// Equations with the values of now.
-pub(super) struct Exchange {
+pub(super) struct EquationsState {
     pub(super) equations: Box<dyn Hybrid>,
-    pub(super) now: Now,
+    pub(super) now: SavedValues,
     pub(super) indicators: usize,
     /// The inputs as numbers.
     u: Vec<f64>,
@@ -23,7 +23,7 @@ pub(super) struct Exchange {
 
 /// All that a saved state brings back.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Now {
+pub(super) struct SavedValues {
     pub(super) x: Vec<f64>,
     /// What changes at events only.
     m: Vec<f64>,
@@ -45,32 +45,32 @@ pub(super) struct Now {
 
 /// What an update of the discrete states says.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Update {
+pub struct DiscreteStatesUpdate {
     pub needed: bool,
     pub terminate: bool,
     pub states_changed: bool,
     pub next: Option<f64>,
 }
 
-impl Exchange {
-    pub(super) fn new(equations: Box<dyn Hybrid>, start: f64) -> Exchange {
+impl EquationsState {
+    pub(super) fn new(equations: Box<dyn Hybrid>, start: f64) -> EquationsState {
         let (x, m) = equations.initial();
-        let now = Now { x, m, completed: [start; 2], event: start, ..Now::default() };
+        let now = SavedValues { x, m, completed: [start; 2], event: start, ..SavedValues::default() };
         let (indicators, u) = (equations.indicator_count(), vec![0.0; equations.interface().inputs.len()]);
-        Exchange { equations, now, indicators, u }
+        EquationsState { equations, now, indicators, u }
     }
 
     /// The equations and where they are looked at.
-    pub(super) fn at(&mut self, t: f64, inputs: &[Segment]) -> (&dyn Hybrid, Point<'_>) {
+    pub(super) fn at(&mut self, t: f64, inputs: &[Segment]) -> (&dyn Hybrid, ModelPoint<'_>) {
         for (u, segment) in self.u.iter_mut().zip(inputs) {
             *u = segment.0[0];
         }
-        (&*self.equations, Point { t, x: &self.now.x, m: &self.now.m, u: &self.u })
+        (&*self.equations, ModelPoint { t, x: &self.now.x, m: &self.now.m, u: &self.u })
     }
 
     /// One round of an event. A model that needs one gets it in the round before the last, so that importers that
     /// stop too early, or look at the last answer only, miss it.
-    fn update(&mut self, t: f64, inputs: &[Segment], rounds: u32) -> Update {
+    fn update(&mut self, t: f64, inputs: &[Segment], rounds: u32) -> DiscreteStatesUpdate {
         self.at(t, inputs);
         let now = &mut self.now;
         now.round += 1;
@@ -82,7 +82,7 @@ impl Exchange {
         }
         now.settled = now.round >= rounds;
         now.ended |= event.terminate;
-        Update {
+        DiscreteStatesUpdate {
             needed: !now.settled,
             terminate: now.ended,
             states_changed: event.states_changed,
@@ -90,8 +90,8 @@ impl Exchange {
         }
     }
 
-    pub(super) fn freeze(&self, into: &mut Vec<u8>) {
-        let Now { x, m, round, settled, ended, next, completed, event, steps, due } = &self.now;
+    pub(super) fn serialize(&self, into: &mut Vec<u8>) {
+        let SavedValues { x, m, round, settled, ended, next, completed, event, steps, due } = &self.now;
         let optional = next.unwrap_or(f64::NAN);
         let numbers = x.iter().chain(m).chain([&optional, event]).chain(completed);
         for value in numbers {
@@ -103,7 +103,7 @@ impl Exchange {
         }
     }
 
-    pub(super) fn thaw(&mut self, from: &[u8]) -> Outcome {
+    pub(super) fn deserialize(&mut self, from: &[u8]) -> CallResult {
         let (states, memory) = (self.now.x.len(), self.now.m.len());
         let (words, rest) = from.as_chunks::<8>();
         if words.len() != states + memory + 9 || !rest.is_empty() {
@@ -112,7 +112,7 @@ impl Exchange {
         let word = |at: usize| u64::from_le_bytes(words[at]);
         let float = |at: usize| f64::from_bits(word(at));
         let after = states + memory;
-        self.now = Now {
+        self.now = SavedValues {
             x: (0..states).map(float).collect(),
             m: (states..after).map(float).collect(),
             next: Some(float(after)).filter(|next| !next.is_nan()),
@@ -130,12 +130,12 @@ impl Exchange {
 
 /// The equations where a simulator stands that solves them itself.
 pub(super) fn beside(
-    model: &Model,
+    model: &ExportedModel,
     simulator: &mut dyn Simulator,
     parameters: &[f64],
     (time, inputs): (f64, &[Segment]),
-) -> Result<Exchange, Refusal> {
-    let mut opened = Exchange::new(model.equations(parameters)?, time);
+) -> Result<EquationsState, Refusal> {
+    let mut opened = EquationsState::new(model.equations(parameters)?, time);
     // What such a model remembers of its events follows from the time.
     opened.update(time, inputs, 1);
     if let Some(states) = simulator.states() {
@@ -144,10 +144,10 @@ pub(super) fn beside(
     Ok(opened)
 }
 
-pub(super) fn exchanged(body: &mut Body) -> Result<&mut Exchange, Refusal> {
+pub(super) fn exchanged(body: &mut InstanceBody) -> Result<&mut EquationsState, Refusal> {
     match body {
-        Body::Exchanged(exchange) => Ok(exchange),
-        Body::Stepped(_) => Err("this instance is one for co-simulation".into()),
+        InstanceBody::Exchanged(exchange) => Ok(exchange),
+        InstanceBody::Stepped(_) => Err("this instance is one for co-simulation".into()),
     }
 }
 
@@ -157,17 +157,17 @@ fn beyond(time: f64, limit: f64) -> bool {
 }
 
 /// An array of the importer against how many there are.
-fn as_long(found: usize, wanted: usize, what: &str) -> Outcome {
+fn as_long(found: usize, wanted: usize, what: &str) -> CallResult {
     if found == wanted {
         return Ok(());
     }
     Err(format!("the array is for {found} values, but there are {wanted} {what}").into())
 }
 
-impl Instance {
-    pub(crate) fn enter_event(&mut self) -> Outcome {
+impl ExportedInstance {
+    pub(crate) fn enter_event(&mut self) -> CallResult {
         self.allow(Call::EnterEvent)?;
-        if self.kind != Kind::ModelExchange && !self.manners.event_mode {
+        if self.kind != InterfaceType::ModelExchange && !self.manners.event_mode {
             return Err("it was instantiated without event mode".into());
         }
         self.remark_late_event();
@@ -186,7 +186,7 @@ impl Instance {
         }
     }
 
-    pub(crate) fn update_discrete(&mut self) -> Result<Update, Refusal> {
+    pub(crate) fn update_discrete(&mut self) -> Result<DiscreteStatesUpdate, Refusal> {
         self.allow(Call::UpdateDiscrete)?;
         if let Some(clocks) = &mut self.clocks {
             clocks.update(self.time);
@@ -202,22 +202,22 @@ impl Instance {
 
     /// All rounds of an event that the importer does not see.
     pub(super) fn handle_event(&mut self) {
-        let Body::Exchanged(exchange) = &mut self.body else { return };
+        let InstanceBody::Exchanged(exchange) = &mut self.body else { return };
         exchange.now.round = 0;
         while exchange.update(self.time, &self.inputs, self.can.rounds).needed {}
     }
 
-    pub(crate) fn enter_step(&mut self) -> Outcome {
+    pub(crate) fn enter_step(&mut self) -> CallResult {
         self.allow(Call::EnterStep)?;
         self.leave_event(Mode::Stepping)
     }
 
-    pub(crate) fn enter_continuous(&mut self) -> Outcome {
+    pub(crate) fn enter_continuous(&mut self) -> CallResult {
         self.allow(Call::EnterContinuous)?;
         self.leave_event(Mode::Continuous)
     }
 
-    fn leave_event(&mut self, mode: Mode) -> Outcome {
+    fn leave_event(&mut self, mode: Mode) -> CallResult {
         let function =
             if self.version == Version::Two { "fmi2NewDiscreteStates" } else { "fmi3UpdateDiscreteStates" };
         let time = self.time;
@@ -249,7 +249,7 @@ impl Instance {
         Ok((event, ends))
     }
 
-    pub(crate) fn set_time(&mut self, time: f64) -> Outcome {
+    pub(crate) fn set_time(&mut self, time: f64) -> CallResult {
         self.allow(Call::SetTime)?;
         let now = &exchanged(&mut self.body)?.now;
         let (earliest, settled, stateless) =
@@ -281,7 +281,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn set_continuous_states(&mut self, values: &[f64]) -> Outcome {
+    pub(crate) fn set_continuous_states(&mut self, values: &[f64]) -> CallResult {
         self.allow(Call::SetContinuousStates)?;
         let x = &mut exchanged(&mut self.body)?.now.x;
         as_long(values.len(), x.len(), "continuous states")?;
@@ -289,7 +289,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn continuous_states(&mut self, into: &mut [f64]) -> Outcome {
+    pub(crate) fn continuous_states(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetContinuousStates)?;
         self.reopen()?;
         let x = &exchanged(&mut self.body)?.now.x;
@@ -298,21 +298,21 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn derivatives(&mut self, into: &mut [f64]) -> Outcome {
+    pub(crate) fn derivatives(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetDerivatives)?;
         self.reopen()?;
         let exchange = exchanged(&mut self.body)?;
         as_long(into.len(), exchange.now.x.len(), "continuous states")?;
         let (equations, point) = exchange.at(self.time, &self.inputs);
         equations.derivatives(&point, into);
-        if let Deed::Refuse(refusal) = self.equipment.on_derivatives(&self.parameters) {
+        if let HookEffect::Refuse(refusal) = self.equipment.on_derivatives(&self.parameters) {
             return Err(self.fail_with(&refusal));
         }
         into.iter_mut().for_each(|rate| *rate = self.equipment.shown(*rate, false));
         Ok(())
     }
 
-    pub(crate) fn event_indicators(&mut self, into: &mut [f64]) -> Outcome {
+    pub(crate) fn event_indicators(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetIndicators)?;
         self.reopen()?;
         let count = self.told_indicators()?;
@@ -324,7 +324,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn nominals(&mut self, into: &mut [f64]) -> Outcome {
+    pub(crate) fn nominals(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetNominals)?;
         self.reopen()?;
         let exchange = exchanged(&mut self.body)?;

@@ -2,20 +2,20 @@
 //! goes on.
 
 use cosimo_core::registry::{Range, suggest};
-use cosimo_pack::Place;
+use cosimo_pack::FilePosition;
 pub(crate) use cosimo_pack::xml::child;
 use cosimo_system::{Problem, Span};
 use roxmltree::Node;
 
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub(crate) struct ProblemList {
     pub(crate) problems: Vec<Problem>,
 }
 
 /// A piece of text with its place.
-pub(crate) type Spelled = (String, Span);
+pub(crate) type TextWithSpan = (String, Span);
 
-impl Page {
+impl ProblemList {
     pub(crate) fn error(
         &mut self,
         code: &'static str,
@@ -25,13 +25,13 @@ impl Page {
         self.push(Problem::error(code, message, span))
     }
 
-    pub(crate) fn remark(
+    pub(crate) fn warning(
         &mut self,
         code: &'static str,
         message: impl Into<String>,
         span: Span,
     ) -> &mut Problem {
-        self.push(Problem::remark(code, message, span))
+        self.push(Problem::warning(code, message, span))
     }
 
     fn push(&mut self, problem: Problem) -> &mut Problem {
@@ -62,7 +62,7 @@ impl Page {
     }
 
     /// An attribute that must be there, and not be empty.
-    pub(crate) fn attribute(&mut self, node: Node<'_, '_>, name: &str) -> Option<Spelled> {
+    pub(crate) fn attribute(&mut self, node: Node<'_, '_>, name: &str) -> Option<TextWithSpan> {
         let found = optional(node, name).filter(|(text, _)| !text.is_empty());
         if found.is_none() {
             let message = format!("`<{}>` needs the attribute `{name}`", node.tag_name().name());
@@ -100,10 +100,10 @@ impl Page {
         Some((number, spelled.1))
     }
 
-    fn parse(&mut self, name: &str, (text, span): &Spelled, range: Range) -> Option<f64> {
+    fn parse(&mut self, name: &str, (text, span): &TextWithSpan, range: Range) -> Option<f64> {
         let number = text.parse::<f64>().ok().filter(|number| range.holds(*number));
         if number.is_none() {
-            let message = format!("`{name}` must be {}, found {text:?}", range.words());
+            let message = format!("`{name}` must be {}, found {text:?}", range.text());
             self.error("osp/value", message, span.clone());
         }
         number
@@ -114,13 +114,13 @@ pub(crate) fn children<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl I
     node.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
 }
 
-pub(crate) fn optional(node: Node<'_, '_>, name: &str) -> Option<Spelled> {
+pub(crate) fn optional(node: Node<'_, '_>, name: &str) -> Option<TextWithSpan> {
     let attribute = node.attribute_node(name)?;
     Some((attribute.value().trim().to_owned(), attribute.range_value()))
 }
 
 /// What stands between the tags.
-pub(crate) fn content(node: Node<'_, '_>) -> Spelled {
+pub(crate) fn content(node: Node<'_, '_>) -> TextWithSpan {
     let text = node.text().unwrap_or_default().trim().to_owned();
     let inside = node.first_child().filter(Node::is_text).map(|text| text.range());
     (text, inside.unwrap_or_else(|| head(node)))
@@ -134,7 +134,7 @@ pub(crate) fn head(node: Node<'_, '_>) -> Span {
 }
 
 /// The line of a place, as far as it is in the text.
-pub(crate) fn line(text: &str, place: Option<Place>) -> Span {
+pub(crate) fn line(text: &str, place: Option<FilePosition>) -> Span {
     let Some(place) = place else { return 0..0 };
     let mut start = 0;
     for _ in 1..place.line {

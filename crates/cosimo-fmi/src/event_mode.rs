@@ -3,10 +3,10 @@
 
 use cosimo_core::{SimulatorError, Slot};
 
-use crate::description::{Causality, Clock, Description, Interval, Kind};
-use crate::exchange::{ROUNDS, announced, settle_events, unsettled};
-use crate::instance::{Stepping, Told};
-use crate::ports::{Group, Ports};
+use crate::description::{Causality, Clock, Description, Interval, VariableType};
+use crate::instance::{CoSimulationInstance, IntervalQualifier};
+use crate::model_exchange::{ROUNDS, announced, settle_events, unsettled};
+use crate::ports::{PortGroup, Ports};
 
 /// A clock that the importer lets tick.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl Timer {
 
 /// What changes in the course of a run.
 #[derive(Debug, Clone, Default)]
-struct Course {
+struct EventModeState {
     /// An event is to be handled at the present instant.
     due: bool,
     /// The present instant.
@@ -45,9 +45,9 @@ struct Course {
     parcels: Vec<(Vec<u8>, bool)>,
 }
 
-impl Course {
+impl EventModeState {
     fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
-        let Course { time, announced, next, period, since, count, told, rung, clocked, .. } = self;
+        let EventModeState { time, announced, next, period, since, count, told, rung, clocked, .. } = self;
         [time, announced]
             .into_iter()
             .chain(next)
@@ -59,7 +59,7 @@ impl Course {
             .chain(clocked)
     }
 
-    fn copy_from(&mut self, other: &mut Course) {
+    fn copy_from(&mut self, other: &mut EventModeState) {
         self.due = other.due;
         self.parcels.clone_from_slice(&other.parcels);
         self.numbers().zip(other.numbers()).for_each(|(to, from)| *to = *from);
@@ -67,7 +67,7 @@ impl Course {
 }
 
 #[derive(Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct EventMode {
     timers: Vec<Timer>,
     /// Ports of inputs that change only at events.
     discrete: Vec<usize>,
@@ -76,8 +76,8 @@ pub(crate) struct Agenda {
     clocks_out: Vec<(u32, usize)>,
     /// Ports of values that are there only while a clock ticks.
     clocked_ports: Vec<usize>,
-    now: Course,
-    saved: Vec<Course>,
+    now: EventModeState,
+    saved: Vec<EventModeState>,
     /// Room for references of clocks and whether they tick.
     active: Vec<u32>,
     flags: Vec<u8>,
@@ -85,8 +85,8 @@ pub(crate) struct Agenda {
     pub(crate) met: f64,
 }
 
-impl Agenda {
-    pub(crate) fn new(description: &Description, ports: &Ports) -> Agenda {
+impl EventMode {
+    pub(crate) fn new(description: &Description, ports: &Ports) -> EventMode {
         let timed = |clock: &Clock| clock.interval != Interval::Triggered;
         let timers: Vec<Timer> = description
             .variables
@@ -120,7 +120,7 @@ impl Agenda {
         let clocks = timers.len() + clocks_in.len() + ports.clocks_out.len();
         let many = |value: f64, count: usize| vec![value; count];
         let starts = |port: &usize| ports.interface.inputs[*port].start.unwrap_or(0.0);
-        let now = Course {
+        let now = EventModeState {
             due: false,
             time: 0.0,
             announced: f64::INFINITY,
@@ -131,9 +131,9 @@ impl Agenda {
             told: discrete.iter().map(starts).collect(),
             rung: many(0.0, ports.clocks_out.len()),
             clocked: many(0.0, clocked_ports.len()),
-            parcels: vec![(Vec::new(), false); ports.parcels_in.len()],
+            parcels: vec![(Vec::new(), false); ports.byte_inputs.len()],
         };
-        Agenda {
+        EventMode {
             discrete,
             clocks_in,
             clocks_out: ports.clocks_out.clone(),
@@ -176,7 +176,7 @@ impl Agenda {
     }
 
     /// Whether an input changed that the unit takes at events only. A clock counts where it begins to tick.
-    pub(crate) fn hears(&self, value: impl Fn(usize) -> f64) -> bool {
+    pub(crate) fn has_new_inputs(&self, value: impl Fn(usize) -> f64) -> bool {
         let clocks = self.clocks_in.len();
         let plain = self.discrete.len() - clocks;
         self.now.parcels.iter().any(|(_, new)| *new)
@@ -213,7 +213,11 @@ impl Agenda {
 
     /// While the unit is still initialised: clocks get their first ticks. What the description does not say is asked for
     /// here (FMI 3.0.2, section 2.2.9.2, "Clock Types"); shifts may be asked for nowhere else.
-    pub(crate) fn prepare<I: Stepping>(&mut self, instance: &mut I, at: f64) -> Result<(), SimulatorError> {
+    pub(crate) fn prepare<I: CoSimulationInstance>(
+        &mut self,
+        instance: &mut I,
+        at: f64,
+    ) -> Result<(), SimulatorError> {
         self.now.time = at;
         for (place, timer) in self.timers.iter().enumerate() {
             let Timer { reference, clock } = timer;
@@ -223,7 +227,10 @@ impl Agenda {
             } else {
                 let (interval, told) = instance.interval(*reference)?;
                 let shift = if periodic { instance.shift(*reference)? } else { None };
-                (Some(interval).filter(|_| told != Told::NotYetKnown), shift.unwrap_or(clock.shift))
+                (
+                    Some(interval).filter(|_| told != IntervalQualifier::NotYetKnown),
+                    shift.unwrap_or(clock.shift),
+                )
             };
             let Some(interval) = interval else { continue };
             check(interval, periodic)?;
@@ -244,7 +251,7 @@ impl Agenda {
 
     /// Event mode at an instant, until nothing changes any more; then back to step mode. Returns the function by which the
     /// FMU asks to end the simulation; it stays in event mode then.
-    pub(crate) fn handle<I: Stepping>(
+    pub(crate) fn handle<I: CoSimulationInstance>(
         &mut self,
         instance: &mut I,
         ports: &mut Ports,
@@ -273,7 +280,7 @@ impl Agenda {
         for (told, port) in self.now.told.iter_mut().zip(&self.discrete) {
             *told = value(*port);
         }
-        for ((content, new), (kind, reference)) in self.now.parcels.iter_mut().zip(&ports.parcels_in) {
+        for ((content, new), (kind, reference)) in self.now.parcels.iter_mut().zip(&ports.byte_inputs) {
             if std::mem::take(new) {
                 instance.set_parcel(*kind, *reference, content)?;
             }
@@ -320,7 +327,7 @@ impl Agenda {
         }
     }
 
-    fn activate<I: Stepping>(&mut self, instance: &mut I) -> Result<(), SimulatorError> {
+    fn activate<I: CoSimulationInstance>(&mut self, instance: &mut I) -> Result<(), SimulatorError> {
         if self.active.is_empty() {
             return Ok(());
         }
@@ -330,10 +337,10 @@ impl Agenda {
     }
 
     /// A parameter changes, which is an event of its own. No clock ticks in it: what was due here has been handled.
-    pub(crate) fn tune<I: Stepping>(
+    pub(crate) fn tune<I: CoSimulationInstance>(
         &mut self,
         instance: &mut I,
-        kind: Kind,
+        kind: VariableType,
         reference: u32,
         value: f64,
     ) -> Result<(), SimulatorError> {
@@ -354,13 +361,13 @@ impl Agenda {
     }
 
     /// Values that are there because their clock ticks.
-    fn read_clocked<I: Stepping>(
+    fn read_clocked<I: CoSimulationInstance>(
         &mut self,
         instance: &mut I,
         ports: &mut Ports,
     ) -> Result<(), SimulatorError> {
         let mut first = 0;
-        for Group { kind, references, values, clocks, .. } in &mut ports.outputs {
+        for PortGroup { kind, references, values, clocks, .. } in &mut ports.outputs {
             if clocks.is_empty() {
                 continue;
             }
@@ -374,9 +381,9 @@ impl Agenda {
     }
 
     /// When clocks that ticked tick again, and those that the unit has just set.
-    fn count_on<I: Stepping>(&mut self, instance: &mut I, at: f64) -> Result<(), SimulatorError> {
+    fn count_on<I: CoSimulationInstance>(&mut self, instance: &mut I, at: f64) -> Result<(), SimulatorError> {
         for place in 0..self.timers.len() {
-            let Course { next, period, since, count, .. } = &mut self.now;
+            let EventModeState { next, period, since, count, .. } = &mut self.now;
             let Timer { reference, clock } = &self.timers[place];
             let ticked = is_due(next[place], at);
             if ticked && clock.interval.is_periodic() {
@@ -389,7 +396,7 @@ impl Agenda {
                 // Known as soon as it ticked, and unchangeable until it ticks again.
                 if next[place] == f64::INFINITY {
                     let (interval, told) = instance.interval(*reference)?;
-                    if told != Told::NotYetKnown {
+                    if told != IntervalQualifier::NotYetKnown {
                         check(interval, false)?;
                         next[place] = at + interval;
                     }
@@ -402,14 +409,14 @@ impl Agenda {
     }
 
     /// Intervals that may be new at any event: the new one counts from there.
-    fn ask_again<I: Stepping>(
+    fn ask_again<I: CoSimulationInstance>(
         &mut self,
         instance: &mut I,
         place: usize,
         at: f64,
     ) -> Result<(), SimulatorError> {
         let timer = &self.timers[place];
-        let Course { next, period, since, count, .. } = &mut self.now;
+        let EventModeState { next, period, since, count, .. } = &mut self.now;
         let periodic = timer.clock.interval.is_periodic();
         let unknown = periodic && period[place].is_nan();
         let asked = match timer.clock.interval {
@@ -421,7 +428,7 @@ impl Agenda {
             return Ok(());
         }
         let (interval, told) = instance.interval(timer.reference)?;
-        if told == Told::NotYetKnown || (told == Told::Unchanged && !unknown) {
+        if told == IntervalQualifier::NotYetKnown || (told == IntervalQualifier::Unchanged && !unknown) {
             return Ok(());
         }
         check(interval, periodic)?;
@@ -452,7 +459,7 @@ impl Agenda {
         self.now.copy_from(&mut self.saved[slot.index()]);
     }
 
-    pub(crate) fn freeze(&mut self, into: &mut Vec<u8>) {
+    pub(crate) fn serialize(&mut self, into: &mut Vec<u8>) {
         into.push(u8::from(self.now.due));
         let numbers: Vec<f64> = self.now.numbers().map(|number| *number).collect();
         into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
@@ -464,7 +471,7 @@ impl Agenda {
     }
 
     /// Returns what follows.
-    pub(crate) fn thaw<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]> {
+    pub(crate) fn deserialize<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]> {
         let (due, mut rest) = from.split_first()?;
         for number in self.now.numbers() {
             let (bytes, behind) = rest.split_first_chunk()?;

@@ -11,13 +11,13 @@ const NEAR: f64 = 0.1;
 const ROUNDING: f64 = 1e-12;
 
 /// A unit, for whatever use.
-pub(crate) trait Rehearsed: Simulator {
+pub(crate) trait RollbackTrial: Simulator {
     /// If an instance of the unit failed for good, whether it was the one of this simulator, which is given up.
     fn corrupt(&mut self) -> Option<bool>;
 }
 
-pub(crate) fn rehearse(
-    unit: &mut impl Rehearsed,
+pub(crate) fn check_rollback(
+    unit: &mut impl RollbackTrial,
     setup: &Setup,
     window: Window,
     inputs: &Inputs<'_>,
@@ -87,25 +87,33 @@ fn broken(how: String) -> SimulatorError {
 }
 
 /// Outputs before and after the step.
-struct Seen {
+struct OutputPair {
     before: Vec<f64>,
     after: Vec<f64>,
 }
 
-fn first(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
+fn first(
+    unit: &mut dyn Simulator,
+    window: Window,
+    inputs: &Inputs<'_>,
+) -> Result<OutputPair, SimulatorError> {
     unit.need_rollback()?.save(Slot::Probe)?;
     step(unit, window, inputs)
 }
 
-fn again(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
+fn again(
+    unit: &mut dyn Simulator,
+    window: Window,
+    inputs: &Inputs<'_>,
+) -> Result<OutputPair, SimulatorError> {
     unit.need_rollback()?.restore(Slot::Probe)?;
     step(unit, window, inputs)
 }
 
-fn step(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
+fn step(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<OutputPair, SimulatorError> {
     let before = outputs(unit)?;
     unit.do_step(window, inputs)?;
-    Ok(Seen { before, after: outputs(unit)? })
+    Ok(OutputPair { before, after: outputs(unit)? })
 }
 
 fn outputs(unit: &mut dyn Simulator) -> Result<Vec<f64>, SimulatorError> {
