@@ -16,7 +16,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     let seconds = match arguments {
         [] => SECONDS,
         [option, number] if option == "--seconds" => {
-            number.parse().map_err(|_| format!("`--seconds` takes a whole number, found `{number}`"))?
+            number.parse().map_err(|_| format!("`--seconds` takes a whole number, got `{number}`"))?
         }
         other => return Err(format!("`{}` is not understood; known is --seconds N", other.join(" "))),
     };

@@ -246,7 +246,7 @@ fn rounded_down(value: f64) -> f64 {
 }
 
 impl Forecast {
-    /// The remark that `check` makes of an unstable step. Where the law chooses, it may choose smaller ones; and what does
+    /// The warning that `check` makes of an unstable step. Where the law chooses, it may choose smaller ones; and what does
     /// not even double in the whole run does no harm, as the slow growth that held inputs give to undamped motion.
     pub fn problem(&self, system: &System) -> Option<Problem> {
         let growth = self.radius.ln() * self.steps as f64;

@@ -1,5 +1,5 @@
 //! The coupled system as matrices, from steps of the engine: x' = A x + B y~, y = C x + D y~, where y are the outputs that
-//! drive somebody, and y~ what the others believe of them. From these follow the undivided system and what a cut with
+//! drive somebody, and y~ what the others believe of them. From these follow the monolithic system and what a cut with
 //! held inputs does, also one that nobody has built yet.
 
 use cosimo_core::Registry;
@@ -118,7 +118,7 @@ pub fn linearise(
 }
 
 impl LinearSystem {
-    /// A of the undivided system: A + B (I - D)^(-1) C. `None` where the loop of direct feed-through has no solution.
+    /// A of the monolithic system: A + B (I - D)^(-1) C. `None` where the loop of direct feed-through has no solution.
     pub fn monolithic(&self) -> Option<Matrix> {
         let n = self.d.nrows();
         let loops = Matrix::from_fn(n, n, |row, column| f64::from(row == column) - self.d[(row, column)]);

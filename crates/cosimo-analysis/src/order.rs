@@ -1,5 +1,5 @@
 //! How errors fall with the step size: the slope of log(error) over log(size), by least squares. Errors are those against
-//! an undivided solution, or where there is none the differences of neighbouring sizes (Richardson), which fall alike.
+//! a monolithic reference, or where there is none the differences of neighbouring sizes (Richardson), which fall alike.
 
 use cosimo_core::{PowerVariable, Registry};
 use cosimo_system::{Choice, EndRule, System};
@@ -40,7 +40,7 @@ pub struct OutputOrder {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
-    #[error("the step size must be a finite number above 0, found {0}")]
+    #[error("the step size must be a finite number above 0, got {0}")]
     BadSize(f64),
     #[error("the run of {0} s has fewer than four steps of {1} s, which is too few to compare")]
     TooShort(f64, f64),

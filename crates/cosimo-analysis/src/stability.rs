@@ -42,7 +42,7 @@ pub enum StabilityError {
          with `pre-step`, there is something to measure"
     )]
     Learns(&'static str),
-    #[error("the step size must be a finite number above 0, found {0}")]
+    #[error("the step size must be a finite number above 0, got {0}")]
     BadSize(f64),
     #[error("nothing is exchanged: no output drives an input, so that there is no coupling to judge")]
     NothingExchanged,
@@ -416,7 +416,7 @@ pub fn radii_without_each_loop(run: &mut Run, size: f64) -> Result<Vec<(Coupling
     Ok(found)
 }
 
-/// What the undivided system does by itself: the largest real part of its eigenvalues, in 1/s. `None` where states
+/// What the monolithic system does by itself: the largest real part of its eigenvalues, in 1/s. `None` where states
 /// are hidden.
 pub fn monolithic_growth(linearised: &LinearSystem) -> Option<f64> {
     let modes = Eigen::of(&linearised.monolithic()?)?.values;

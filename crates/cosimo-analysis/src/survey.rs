@@ -29,7 +29,7 @@ pub struct Survey {
     /// The connection without which the step would be stable, or at least most so.
     pub limited_by: Option<String>,
     pub limiting: Option<LimitingConnections>,
-    /// The rate per second at which the undivided system grows, where it does.
+    /// The rate per second at which the monolithic system grows, where it does.
     pub growth_of_system: Option<f64>,
     #[serde(rename = "measured_by")]
     pub how: ProbeMethod,

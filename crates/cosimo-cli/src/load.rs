@@ -181,7 +181,7 @@ pub(crate) fn isolated(
 pub(crate) fn not_negative(options: &[(&str, f64)]) -> Result<(), u8> {
     match options.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
         Some((option, value)) => {
-            let message = format!("`{option}` must be a finite number not below 0, found {value}");
+            let message = format!("`{option}` must be a finite number not below 0, got {value}");
             Err(report::refused(message, None))
         }
         None => Ok(()),

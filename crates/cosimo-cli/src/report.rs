@@ -29,7 +29,7 @@ pub(crate) fn problems(problems: &[Problem], files: &Files) {
     }
 }
 
-/// Where more is to be read: about the errors, or about remarks where there are no errors.
+/// Where more is to be read: about the errors, or about warnings where there are no errors.
 pub(crate) fn more(problems: &[Problem]) -> Option<String> {
     let of = |severity| problems.iter().filter(move |problem| problem.severity == severity);
     let mut codes: Vec<&str> = of(Severity::Error).map(|problem| problem.code).collect();
@@ -80,15 +80,15 @@ pub(crate) fn failure(error: &Error) -> u8 {
     }
 }
 
-/// Remarks in one line each: they should be read, not be in the way. Those that differ in the component only are one line.
-pub(crate) fn remarks(problems: &[Problem]) {
-    for members in alike(of_remarks(problems)) {
+/// Warnings in one line each: they should be read, not be in the way. Those that differ in the component only are one line.
+pub(crate) fn warnings(problems: &[Problem]) {
+    for members in alike(of_warnings(problems)) {
         let code = if members[0].code.is_empty() { String::new() } else { format!("[{}]", members[0].code) };
-        eprintln!("remark{code}: {}{}", with_remedy(members[0]), others(&members[1..]));
+        eprintln!("warning{code}: {}{}", with_remedy(members[0]), others(&members[1..]));
     }
 }
 
-/// Remarks that differ in the component only together, each group where its first one stands; errors alone.
+/// Warnings that differ in the component only together, each group where its first one stands; errors alone.
 pub(crate) fn alike<'p>(problems: impl Iterator<Item = &'p Problem>) -> Vec<Vec<&'p Problem>> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Vec<&Problem>> = Vec::new();
@@ -117,7 +117,7 @@ fn impersonal(problem: &Problem) -> String {
     }
 }
 
-/// How many there are of a remark, and which components the rest is about.
+/// How many there are of a warning, and which components the rest is about.
 pub(crate) fn others(rest: &[&Problem]) -> String {
     if rest.is_empty() {
         return String::new();
@@ -137,7 +137,7 @@ pub(crate) fn others(rest: &[&Problem]) -> String {
     format!(" [{} times{of}]", rest.len() + 1)
 }
 
-fn of_remarks(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
+fn of_warnings(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
     problems.iter().filter(|problem| problem.severity == Severity::Warning)
 }
 
@@ -183,7 +183,7 @@ pub(crate) fn finding(finding: &Finding, file: &str) {
         fmi_check::Severity::Error => Level::ERROR,
         fmi_check::Severity::Warning => Level::WARNING,
     };
-    let compared = format!("found {}, wanted {}", printable(&finding.found), printable(&finding.wanted));
+    let compared = format!("found {}, expected {}", printable(&finding.found), printable(&finding.wanted));
     let mut group = Group::with_title(level.primary_title(printable(&finding.message)).id(finding.rule.id));
     let spot = &finding.spot;
     let path = if spot.entry.is_empty() { file.to_owned() } else { format!("{file}: {}", spot.entry) };
@@ -219,7 +219,7 @@ fn renderer() -> Renderer {
 fn group<'a>(problem: &'a Problem, files: &'a Files) -> Group<'a> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
-        Severity::Warning => Level::NOTE.with_name("remark"),
+        Severity::Warning => Level::NOTE.with_name("warning"),
     };
     let mut group = Group::with_title(level.primary_title(printable(&problem.message)).id(problem.code));
     if let Some((file, span)) = place(problem, files) {

@@ -109,7 +109,7 @@ impl TableError {
             TableError::Unknown(unknown) => unknown.hint(),
             TableError::Unreadable { .. } => "check the path and the rights".into(),
             TableError::Broken { format, .. } => {
-                format!("it may be cut off or of another kind; a {format} table of numbers is wanted")
+                format!("it may be cut off or of another kind; a {format} table of numbers is expected")
             }
         }
     }

@@ -261,7 +261,7 @@ impl Options {
                 Some(spec) if !spec.accepts(value) => problems.push(OptionProblem {
                     key: key.clone(),
                     message: format!(
-                        "`{key}` of {owner} must be {}, found {}",
+                        "`{key}` of {owner} must be {}, got {}",
                         spec.expected(),
                         value.describe()
                     ),
@@ -531,7 +531,7 @@ pub struct ModelInfo {
     pub parameters: &'static [Spec],
 }
 
-/// The undivided form of a system, to compare with.
+/// The monolithic reference of a system, to compare with.
 #[derive(Debug)]
 pub struct ReferenceEntry {
     pub name: &'static str,
@@ -565,7 +565,7 @@ pub struct FormatEntry {
 
 /// A file name whose ending belongs to no format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("`{}` has {}; a result file is wanted", file.display(), self.ending())]
+#[error("`{}` has {}; a result file is expected", file.display(), self.ending())]
 pub struct UnknownFormat {
     pub file: PathBuf,
     /// Endings and what they stand for.
@@ -744,7 +744,7 @@ mod tests {
         assert_eq!(problems.len(), 4);
         assert_eq!(problems[0].message, "`nepce` has no `gian`");
         assert_eq!(problems[0].hint.as_deref(), Some("did you mean `gain`?"));
-        assert_eq!(problems[1].message, "`gain` of `nepce` must be a number from 0 to 1, found NaN");
-        assert_eq!(problems[2].message, "`steps` of `nepce` must be a whole number of at least 1, found 1.5");
+        assert_eq!(problems[1].message, "`gain` of `nepce` must be a number from 0 to 1, got NaN");
+        assert_eq!(problems[2].message, "`steps` of `nepce` must be a whole number of at least 1, got 1.5");
     }
 }

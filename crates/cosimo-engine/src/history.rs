@@ -30,7 +30,7 @@ pub(crate) fn of_table(
     let names = &table.columns.names;
     let mut problems = Vec::new();
     if let Some(first) = names.first().filter(|first| *first != "time") {
-        problems.push(problem(format!("the first column must be `time`, found `{first}`")));
+        problems.push(problem(format!("the first column must be `time`, got `{first}`")));
     }
     // A result file may be used as it is: inputs follow from outputs.
     let output = |name| {

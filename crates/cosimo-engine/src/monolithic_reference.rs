@@ -1,4 +1,4 @@
-//! How far signals are from the undivided model, where the system has one, and what that has to do with the energy defect.
+//! How far signals are from the monolithic reference, where the system has one, and what that has to do with the energy defect.
 
 use crate::summary::BondSummary;
 
@@ -9,13 +9,13 @@ pub struct ReferenceDeviation {
     /// Empty where nobody says.
     pub unit: String,
     pub error: f64,
-    /// The error as a part of the largest value of the undivided model.
+    /// The error as a part of the largest value of the monolithic reference.
     pub share: f64,
     /// Its instant, in seconds.
     pub at: f64,
 }
 
-/// All ports that were compared; none where there is no undivided model.
+/// All ports that were compared; none where there is no monolithic reference.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MonolithicReference<'a> {
     /// What the comparison leaves out; may be empty.

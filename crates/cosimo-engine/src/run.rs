@@ -106,7 +106,7 @@ pub struct Run {
     island: Island,
     islands: Option<Islands>,
     scenario: Option<Scenario>,
-    remarks: Vec<Problem>,
+    warnings: Vec<Problem>,
     recorder: Option<Box<dyn Recorder>>,
     row: Vec<f64>,
     /// The row before a jump.
@@ -141,7 +141,7 @@ impl Run {
     }
 
     pub(crate) fn begin(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let Plan { layout, warnings: mut remarks, simulators, mut scenario, formed } = plan;
+        let Plan { layout, mut warnings, simulators, mut scenario, formed } = plan;
         let mut island = island(layout, simulators, threads);
         let islands = formed.map(|formed| Islands::start(formed, threads, &mut island)).transpose()?;
         island.enter()?;
@@ -149,7 +149,7 @@ impl Run {
         for (name, rehearsal) in named {
             if let RollbackCheck::Doubtful(words) = rehearsal {
                 let message = format!("component `{name}`: {words}");
-                remarks.push(Problem::warning("run/doubtful-rollback", message, 0..0));
+                warnings.push(Problem::warning("run/doubtful-rollback", message, 0..0));
             }
         }
         if let Some(scenario) = &mut scenario {
@@ -157,7 +157,7 @@ impl Run {
         }
         island.exit_initialisation()?;
         for (name, notices) in island.layout.topology.names.iter().zip(&island.board.buffers.notices) {
-            remarks.extend(notices.iter().map(|(code, words)| {
+            warnings.extend(notices.iter().map(|(code, words)| {
                 Problem::warning(code, format!("component `{name}`: {words}"), 0..0).about(name)
             }));
         }
@@ -166,7 +166,7 @@ impl Run {
             island,
             islands,
             scenario,
-            remarks,
+            warnings,
             recorder: None,
             row: Vec::new(),
             before: Vec::new(),
@@ -398,7 +398,7 @@ impl Run {
 
     /// What the plan had to say, and the start of the run.
     pub fn warnings(&self) -> &[Problem] {
-        &self.remarks
+        &self.warnings
     }
 
     /// The size of the last step, and of the next one as the law wants it.

@@ -516,7 +516,7 @@ fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usi
 fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>) -> Option<ActionTrigger> {
     let (start, stop) = (system.experiment.start, system.experiment.stop);
     if time < start {
-        let message = format!("`at` must not lie before the start of the run, {start} s, found {time}");
+        let message = format!("`at` must not lie before the start of the run, {start} s, got {time}");
         problems.push(Problem::error("scenario/instant", message, span.clone()));
         return None;
     }
@@ -558,7 +558,7 @@ fn undriven(
             format!("write `override = \"{path}\"` to put something else in the place of its signal"),
         ),
         PowerVariable::Output(_) => wrong(
-            format!("`{path}` is an output, an input is wanted"),
+            format!("`{path}` is an output, an input is expected"),
             format!("write `override = \"{path}\"` to change what others are told of it"),
         ),
     }

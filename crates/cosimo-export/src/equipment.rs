@@ -157,7 +157,7 @@ pub trait Equipment {
     fn record(&mut self, function: &str, arguments: &str, outcome: &str) {}
 
     /// Something legal here that other FMUs may refuse, or a promise that was not kept.
-    fn remark(&mut self, text: &str) {}
+    fn warning(&mut self, text: &str) {}
 
     /// A message for the importer after a call.
     fn message_after(&self, function: &str) -> Option<String> {

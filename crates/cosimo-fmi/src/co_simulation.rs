@@ -118,13 +118,13 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
         let (description, mut waves) = Waves::find(&unit.description, can);
         let mut ports = Ports::new(&description, parameters.feedthrough == Feedthrough::None, events);
         ports.add_parcels(&unit.description);
-        let mut remarks = unit.description.warnings(FmuUse::CoSimulation);
+        let mut warnings = unit.description.warnings(FmuUse::CoSimulation);
         if parameters.feedthrough == Feedthrough::Probed && unit.description.fmi == Fmi::One {
-            remarks.push("FMI 1.0 has no initialisation mode in which direct feed-through could be probed; the description is used".into());
+            warnings.push("FMI 1.0 has no initialisation mode in which direct feed-through could be probed; the description is used".into());
         } else if parameters.feedthrough == Feedthrough::Probed {
             let (pairs, doubts) = feedthrough::probe::<I>(&unit, FmuUse::CoSimulation, &parameters, &ports);
             ports.interface.feedthrough = pairs.into_iter().collect();
-            remarks.extend(doubts);
+            warnings.extend(doubts);
         }
         if parameters.substep.is_some() {
             // Waves are told for whole steps.
@@ -152,7 +152,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
         let (names, tunable) = parameters::tunable(&unit.description);
         ports.interface.tunable = names;
         ports.interface.facts = unit.facts();
-        ports.interface.warnings = remarks;
+        ports.interface.warnings = warnings;
         ports.interface.parameter_warnings = parameters.doubts.clone();
         ports.interface.internal_step = can.fixed_step.filter(|step| *step > 0.0);
         ports.interface.abilities = Abilities {

@@ -334,9 +334,9 @@ impl Description {
 
     /// As [`Description::of_folder`], also of an FMU that cannot run here.
     pub fn inspect_folder(folder: &Path) -> Result<Description, Vec<FileProblem>> {
-        let (text, remark) = read_text(folder, FILE).map_err(|problem| vec![problem])?;
+        let (text, warning) = read_text(folder, FILE).map_err(|problem| vec![problem])?;
         let mut description = Description::inspect(&text)?;
-        description.warnings.extend(remark);
+        description.warnings.extend(warning);
         if description.fmi == Fmi::Three {
             terminals::read(folder, &mut description);
         }
@@ -360,7 +360,7 @@ impl Description {
         let root = document.root_element();
         if root.tag_name().name() != "fmiModelDescription" {
             let found = root.tag_name().name();
-            reader.problem(root, format!("found `<{found}>`, wanted `<fmiModelDescription>`"));
+            reader.problem(root, format!("found `<{found}>`, expected `<fmiModelDescription>`"));
             return Err(reader.problems);
         }
         let Some(version) = reader.text(root, "fmiVersion") else { return Err(reader.problems) };
@@ -380,7 +380,7 @@ impl Description {
         match description {
             Some(mut description) => {
                 description.warnings = reader.warnings;
-                description.warnings.sort_by_key(|remark| remark.place);
+                description.warnings.sort_by_key(|warning| warning.place);
                 description.obstacles = reader.problems;
                 description.obstacles.sort_by_key(|problem| problem.place);
                 Ok(description)

@@ -22,7 +22,7 @@ const MOVE: f64 = 0.01;
 
 pub(crate) type Pairs = BTreeSet<(usize, usize)>;
 
-/// Pairs of output and input, and remarks on what the description says otherwise.
+/// Pairs of output and input, and warnings on what the description says otherwise.
 pub(crate) fn probe<I: NewInstance>(
     unit: &Fmu,
     usage: FmuUse,
@@ -38,8 +38,8 @@ pub(crate) fn probe<I: NewInstance>(
     };
     match answer {
         Ok(found) => {
-            let remarks = compare(ports, &declared, &found);
-            (found, remarks)
+            let warnings = compare(ports, &declared, &found);
+            (found, warnings)
         }
         Err(error) => {
             let words =
@@ -166,15 +166,15 @@ fn compare(ports: &Ports, declared: &Pairs, found: &Pairs) -> Vec<String> {
     let said = |pair: &&(usize, usize)| !ports.undeclared.contains(&pair.0);
     let denied: Vec<_> = found.difference(declared).collect();
     let unseen: Vec<_> = declared.difference(found).filter(said).collect();
-    let mut remarks = Vec::new();
+    let mut warnings = Vec::new();
     if !denied.is_empty() {
-        remarks.push(format!("outputs change at once that the description says do not: {}", list(denied)));
+        warnings.push(format!("outputs change at once that the description says do not: {}", list(denied)));
     }
     if !unseen.is_empty() {
-        remarks.push(format!(
+        warnings.push(format!(
             "no trial changed outputs that the description says change at once: {}",
             list(unseen)
         ));
     }
-    remarks
+    warnings
 }

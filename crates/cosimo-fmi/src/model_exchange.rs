@@ -471,17 +471,17 @@ impl EquationsInfo {
 /// The ports of a unit that is to be integrated, with what its user should know of it.
 pub(crate) fn ports<I: NewInstance>(unit: &Fmu, parameters: &Parameters) -> Ports {
     let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, false);
-    let mut remarks = unit.description.warnings(FmuUse::ModelExchange);
+    let mut warnings = unit.description.warnings(FmuUse::ModelExchange);
     if parameters.feedthrough == Feedthrough::Probed {
         let (pairs, doubts) = feedthrough::probe::<I>(unit, FmuUse::ModelExchange, parameters, &ports);
         ports.interface.feedthrough = pairs.into_iter().collect();
-        remarks.extend(doubts);
+        warnings.extend(doubts);
     }
     let experiment = unit.description.experiment;
     ports.interface.default_experiment =
         DefaultExperiment { start: experiment.start, stop: experiment.stop, step: experiment.step };
     ports.interface.facts = unit.facts();
-    ports.interface.warnings = remarks;
+    ports.interface.warnings = warnings;
     ports.interface.parameter_warnings = parameters.doubts.clone();
     ports
 }

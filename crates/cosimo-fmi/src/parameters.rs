@@ -209,7 +209,7 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
         ("cosimo.substep", other) => {
             let hint = "it splits each macro step, so that assumed inputs reach a unit that holds them";
             let found = other.describe();
-            let message = format!("`{name}` must be a whole number from 1 to 1e6, found {found}");
+            let message = format!("`{name}` must be a whole number from 1 to 1e6, got {found}");
             return Err((message, Some(hint.into())));
         }
         ("cosimo.use", other) => {
@@ -238,7 +238,7 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
         }
         ("cosimo.relative" | "cosimo.absolute" | "cosimo.largest_step", other) => {
             let found = other.describe();
-            return Err((format!("`{name}` must be a finite number above 0, found {found}"), None));
+            return Err((format!("`{name}` must be a finite number above 0, got {found}"), None));
         }
         ("cosimo.feedthrough", other) => {
             let known = [
@@ -267,7 +267,7 @@ fn word<T: Copy>(name: &str, value: &Value, known: &[(&str, T)]) -> Result<T, Pa
         let words: Vec<String> = known.iter().map(|(word, _)| format!("\"{word}\"")).collect();
         let (last, others) = words.split_last().map_or(("", &[][..]), |(last, others)| (last, others));
         let found = value.describe();
-        (format!("`{name}` must be {} or {last}, found {found}", others.join(", ")), None)
+        (format!("`{name}` must be {} or {last}, got {found}", others.join(", ")), None)
     })
 }
 
@@ -308,7 +308,7 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Start
         return Err((format!("`{name}` of unit `{model}` {why}"), hint));
     }
     let wrong = |wanted: String| {
-        Err((format!("`{name}` of unit `{model}` must be {wanted}, found {}", value.describe()), None))
+        Err((format!("`{name}` of unit `{model}` must be {wanted}, got {}", value.describe()), None))
     };
     let single = variable.dimensions.is_empty();
     let items: &[Value] = match value {

@@ -76,7 +76,7 @@ pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, FileProblem> {
     match (named.and_then(version), version(&name)) {
         (Some(wanted), Some(present)) if wanted != present => {
             let path = found.library.display();
-            Err(FileProblem::new(format!("the unit runs in Python {wanted}, found Python {present}: {path}"))
+            Err(FileProblem::new(format!("the unit runs in Python {wanted}, got Python {present}: {path}"))
                 .hint(remedy(wanted)))
         }
         _ => Ok(Some(found)),

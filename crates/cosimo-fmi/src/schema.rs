@@ -85,7 +85,7 @@ pub(crate) fn interfaces<'a, 'i>(
         };
         reader.problem_hint(
             root,
-            format!("the unit is made {offers}; wanted `<CoSimulation>` or `<ModelExchange>`"),
+            format!("the unit is made {offers}; expected `<CoSimulation>` or `<ModelExchange>`"),
             "export it again for co-simulation or model exchange",
         );
     }

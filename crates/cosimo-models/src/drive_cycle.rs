@@ -109,7 +109,7 @@ impl Hybrid for Motor {
             output("I", "A", "current"),
             output("w", "rad/s", "speed of the motor"),
             output("missing", "rad", "integral of the speed that was missing"),
-            output("r", "rad/s", "speed that is wanted, filtered"),
+            output("r", "rad/s", "speed that is expected, filtered"),
         ]
     }
 

@@ -62,7 +62,7 @@ const MOST: f64 = 4.0;
 /// Dry friction of column, rack and motor, and the speeds at which tanh has most of it.
 const DRY: [(usize, f64, f64); 3] = [(WS, 0.1, 0.05), (VR, 60.0, 0.005), (WM, 0.01, 1.0)];
 
-// States of the undivided car.
+// States of the monolithic car.
 const DS: usize = 0;
 const WS: usize = 1;
 const XR: usize = 2;

@@ -1,4 +1,4 @@
-//! Models written in Rust, and the undivided solutions to compare them with.
+//! Models written in Rust, and the monolithic reference to compare them with.
 //!
 //! A family of models is one file with a table `MODELS` and one line in `FAMILIES`; it has one reference. Equations come from
 //! papers on coupling, so that printed tables can be repeated. Models that need a solver with events, or for
@@ -172,7 +172,7 @@ pub const HYBRID: &[&HybridEntry] = &[
     &driven::ENTRY,
 ];
 
-/// The undivided form of each family.
+/// The monolithic reference of each family.
 pub const REFERENCES: &[&ReferenceEntry] = &[
     &quarter_car::REFERENCE,
     &dual_mass::REFERENCE,

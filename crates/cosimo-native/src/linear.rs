@@ -1,4 +1,4 @@
-//! Linear models as matrices, and the undivided solution of a linear system.
+//! Linear models as matrices, and the monolithic reference of a linear system.
 //!
 //! From the matrices follow feedthrough, derivatives of outputs by inputs and by time, and the exact solver.
 //! Deliberately dense: these models have a handful of states.

@@ -282,7 +282,7 @@ impl Integrator {
     }
 
     /// An explicit method has been held back by stability, not by accuracy: a stiff system, better left to `bdf`.
-    /// Once true it stays true; it is a remark about the system and not rewound.
+    /// Once true it stays true; it is a warning about the system and not rewound.
     pub fn stiff(&self) -> bool {
         matches!(&self.method, Method::Explicit(explicit) if explicit.stiff())
     }

@@ -191,7 +191,7 @@ impl Solver {
                 && c::CVodeSetMaxOrd(solver.memory, order as c_int) == 0
                 && c::CVodeSetMaxErrTestFails(solver.memory, ATTEMPTS) == 0
                 && c::CVodeSetMaxConvFails(solver.memory, ATTEMPTS) == 0
-                // A remark about tiny steps, printed.
+                // A warning about tiny steps, printed.
                 && c::CVodeSetMaxHnilWarns(solver.memory, -1) == 0
         };
         fine.then_some(solver)

@@ -279,7 +279,7 @@ impl Connector<'_> {
         if let [one, other] = ends[..] {
             return Some([one, other]);
         }
-        let message = format!("`<{}>` joins two `<{tag}>`, found {}", node.tag_name().name(), ends.len());
+        let message = format!("`<{}>` joins two `<{tag}>`, got {}", node.tag_name().name(), ends.len());
         self.page.error("osp/ends", message, head(node));
         None
     }
@@ -517,7 +517,7 @@ impl Connector<'_> {
         }
         if forth.len() != back.len() || !returns || (forth.len() > 1 && !grouped) {
             let message = format!(
-                "power bond `{name}` must be one connection there and one back between two simulators, found {} and {}",
+                "power bond `{name}` must be one connection there and one back between two simulators, got {} and {}",
                 forth.len(),
                 back.len()
             );

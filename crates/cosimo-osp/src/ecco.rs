@@ -1,5 +1,5 @@
 //! `<Algorithm>` and `<EccoConfiguration>` as methods. libcosim calls its step control ECCO; where it is not what the
-//! paper (Sadjina et al. 2017) describes, a remark says what is done here instead.
+//! paper (Sadjina et al. 2017) describes, a warning says what is done here instead.
 
 use cosimo_core::Value;
 use cosimo_core::registry::{Range, number_text, suggest};

@@ -82,7 +82,10 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<VariableGroup>, String
     let document = xml::parse(text, file).map_err(|problem| problem.to_string())?;
     let root = document.root_element();
     if root.tag_name().name() != "OspModelDescription" {
-        return Err(format!("{file}: found `<{}>`, wanted `<OspModelDescription>`", root.tag_name().name()));
+        return Err(format!(
+            "{file}: found `<{}>`, expected `<OspModelDescription>`",
+            root.tag_name().name()
+        ));
     }
     Ok(xml::children_of(root, "VariableGroups").map(group).collect())
 }

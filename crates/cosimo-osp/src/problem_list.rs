@@ -82,7 +82,7 @@ impl ProblemList {
         let (text, span) = self.attribute(node, name)?;
         let count = text.parse::<usize>().ok().filter(|count| (1..=most).contains(count));
         if count.is_none() {
-            let message = format!("`{name}` must be a whole number from 1 to {most}, found {text:?}");
+            let message = format!("`{name}` must be a whole number from 1 to {most}, got {text:?}");
             self.error("osp/value", message, span);
         }
         count
@@ -103,7 +103,7 @@ impl ProblemList {
     fn parse(&mut self, name: &str, (text, span): &TextWithSpan, range: Range) -> Option<f64> {
         let number = text.parse::<f64>().ok().filter(|number| range.holds(*number));
         if number.is_none() {
-            let message = format!("`{name}` must be {}, found {text:?}", range.text());
+            let message = format!("`{name}` must be {}, got {text:?}", range.text());
             self.error("osp/value", message, span.clone());
         }
         number

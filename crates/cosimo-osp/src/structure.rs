@@ -44,7 +44,7 @@ pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (Syst
     let root = document.root_element();
     let tag = root.tag_name();
     if tag.name() != "OspSystemStructure" {
-        let message = format!("found `<{}>`, wanted `<OspSystemStructure>`", tag.name());
+        let message = format!("found `<{}>`, expected `<OspSystemStructure>`", tag.name());
         page.error("osp/root", message, head(root)).hint = Some(
             "this is the file for the whole system; those of single models are found by their names".into(),
         );
@@ -52,7 +52,11 @@ pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (Syst
     }
     if tag.namespace() != Some(NAMESPACE) {
         let found = tag.namespace().map_or("none".into(), |namespace| format!("`{namespace}`"));
-        page.warning("osp/namespace", format!("the namespace is {found}, wanted `{NAMESPACE}`"), head(root));
+        page.warning(
+            "osp/namespace",
+            format!("the namespace is {found}, expected `{NAMESPACE}`"),
+            head(root),
+        );
     }
     page.only(root, &["version"], PARTS);
     match optional(root, "version") {
@@ -89,7 +93,7 @@ fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut ProblemList) {
     match page.child_number(root, "EndTime", Range::Finite) {
         Some((stop, span)) if stop <= experiment.start => {
             let message =
-                format!("`EndTime` must be later than the start, {} s, found {stop}", experiment.start);
+                format!("`EndTime` must be later than the start, {} s, got {stop}", experiment.start);
             page.error("osp/value", message, span);
         }
         Some((stop, _)) => experiment.stop = stop,
@@ -149,7 +153,7 @@ fn simulators(
         let (name, source) = (page.attribute(node, "name"), page.attribute(node, "source"));
         let Some((name, span)) = name else { continue };
         if !is_component(&name) {
-            page.error("osp/name", format!("{COMPONENT_RULE}, found {name:?}"), span.clone());
+            page.error("osp/name", format!("{COMPONENT_RULE}, got {name:?}"), span.clone());
         }
         if system.components.iter().any(|known| known.name == name) {
             page.error("osp/duplicate", format!("two simulators are called `{name}`"), span.clone());
@@ -205,7 +209,7 @@ fn path((source, span): &TextWithSpan, registry: &Registry, page: &mut ProblemLi
             return Some(source.clone());
         }
         Some((scheme, _)) => {
-            let message = format!("units at `{scheme}:` addresses cannot be opened, wanted a file");
+            let message = format!("units at `{scheme}:` addresses cannot be opened, expected a file");
             page.error("osp/source", message, span.clone()).hint =
                 Some("write the path of the unit, relative to this file".into());
             return None;
@@ -242,7 +246,7 @@ fn initial_values(
         let variable = page.attribute(node, "variable");
         let typed: Vec<Node<'_, '_>> = node.children().filter(Node::is_element).collect();
         let [typed] = typed[..] else {
-            let message = format!("`<InitialValue>` holds one value, found {}", typed.len());
+            let message = format!("`<InitialValue>` holds one value, got {}", typed.len());
             page.error("osp/value", message, head(node)).hint = Some("as in `<Real value=\"1.5\"/>`".into());
             continue;
         };
@@ -260,7 +264,7 @@ fn initial_values(
         match (input, number(&value)) {
             (true, Some(number)) => component.starts.push((variable, number, whole)),
             (true, None) => {
-                let message = format!("`{variable}` is an input of numbers, found {}", value.describe());
+                let message = format!("`{variable}` is an input of numbers, got {}", value.describe());
                 page.error("osp/value", message, value_span);
             }
             (false, _) => component.parameters.push((variable, value, whole)),

@@ -149,7 +149,7 @@ impl Cache {
         regular(file).map_err(unreadable)?;
         let mut source = File::open(file).map_err(unreadable)?;
         if source.metadata().map_err(unreadable)?.is_dir() {
-            return Err(FileProblem::new(format!("{shown} is a folder, wanted a zip archive"))
+            return Err(FileProblem::new(format!("{shown} is a folder, expected a zip archive"))
                 .hint(format!("zip the contents of the folder, so that {} is at the top", self.kind.proof)));
         }
         let hash = sha256_of(&mut source).map_err(unreadable)?;
@@ -205,10 +205,12 @@ impl Cache {
     fn extract(&self, mut source: File, into: &Path, file: &Path) -> Result<(), FileProblem> {
         let shown = file.display();
         if let Some(found) = other_than_zip(&mut source) {
-            return Err(FileProblem::new(format!("{shown} is {found}, wanted a zip archive")).hint(format!(
-                "{} is a zip archive; was the file fetched whole, and is it the right one?",
-                self.kind.title
-            )));
+            return Err(FileProblem::new(format!("{shown} is {found}, expected a zip archive")).hint(
+                format!(
+                    "{} is a zip archive; was the file fetched whole, and is it the right one?",
+                    self.kind.title
+                ),
+            ));
         }
         let entries = listed(&mut source);
         let repeated = repeated(&mut source);
@@ -291,7 +293,7 @@ impl Cache {
         };
         if entry.unix_mode().is_some_and(|mode| !matches!(mode & 0o170000, 0 | 0o100000 | 0o040000)) {
             return Err(FileProblem::new(format!(
-                "{shown} has an entry `{name}`, which is a link or a device; wanted files and folders"
+                "{shown} has an entry `{name}`, which is a link or a device; expected files and folders"
             ))
             .hint(format!("zip the {noun} again with the files themselves instead of links")));
         }

@@ -40,13 +40,13 @@ pub fn decode(bytes: Vec<u8>, file: &str) -> Result<(String, Option<FileProblem>
         Ok(text) => Ok((text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text), None)),
         // Old tools write Latin-1, and not all say so in the first line; its bytes are the first characters of Unicode.
         Err(error) => {
-            let remark = (!declares_latin(error.as_bytes())).then(|| FileProblem {
+            let warning = (!declares_latin(error.as_bytes())).then(|| FileProblem {
                 file: Some(file.to_owned()),
                 ..FileProblem::new(
                     "is not the UTF-8 that it says; it is read as Latin-1, and some letters may be wrong",
                 )
             });
-            Ok((error.as_bytes().iter().map(|byte| char::from(*byte)).collect(), remark))
+            Ok((error.as_bytes().iter().map(|byte| char::from(*byte)).collect(), warning))
         }
     }
 }
@@ -56,7 +56,7 @@ fn unreadable(file: &str, error: &dyn std::fmt::Display) -> FileProblem {
         file: Some(file.to_owned()),
         ..FileProblem::new(format!("cannot be read as text: {error}"))
     }
-    .hint("wanted UTF-8; export it again")
+    .hint("expected UTF-8; export it again")
 }
 
 fn declares_latin(bytes: &[u8]) -> bool {

@@ -1,5 +1,5 @@
 //! Attributes out of an XML document: read, checked and, if wrong, reported with their position. Only what nobody
-//! can do without is a problem; of the rest, what is not understood is left out with a remark.
+//! can do without is a problem; of the rest, what is not understood is left out with a warning.
 
 use roxmltree::{Document, Node, ParsingOptions};
 

@@ -257,7 +257,7 @@ pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<CommittedS
     Ok(trajectory)
 }
 
-/// P12 of the undivided system at the same instants.
+/// P12 of the monolithic system at the same instants.
 pub fn exact_power(
     system: &System,
     trajectory: &[CommittedStep],

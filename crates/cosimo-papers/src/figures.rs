@@ -44,7 +44,7 @@ fn one(together: &Together, changes: &Changes, registry: &Registry) -> Result<Fi
     let mut power = Panel::new("Transmitted power", time(), Axis::linear("P in W"));
     let mut energy = Panel::new("Residual energy, summed", time(), Axis::linear("E in J"));
     let mut size = Panel::new("Step size", time(), Axis::log("step in s"));
-    let mut undivided = Vec::new(); // drawn last, on top of the others
+    let mut monolithic = Vec::new(); // drawn last, on top of the others
     for (k, (name, row)) in
         ["constant step", "ECCO", "NEPCE + ECCO"].into_iter().zip(together.rows).enumerate()
     {
@@ -57,18 +57,18 @@ fn one(together: &Together, changes: &Changes, registry: &Registry) -> Result<Fi
         if k == 0 {
             displacement = displacement.with(series("chassis.z", "chassis, constant step")?);
             displacement = displacement.with(series("wheel.z", "wheel, constant step")?);
-            undivided = exact(&system, &table, registry)?;
+            monolithic = exact(&system, &table, registry)?;
         }
         power = power.with(series("bond.strut.transmitted_power", name)?);
         energy = energy.with(series("bond.strut.residual_energy", name)?);
         size = size.with(series("step.size", name)?.styled(Style::Steps));
     }
     let dashed = |name: &str, column: usize| {
-        let points = undivided.iter().map(|(t, row)| (*t, row[column])).collect();
+        let points = monolithic.iter().map(|(t, row)| (*t, row[column])).collect();
         Series::new(name, points).styled(Style::Dashed)
     };
-    displacement = displacement.with(dashed("chassis, undivided", 0)).with(dashed("wheel, undivided", 1));
-    power = power.with(dashed("undivided", 2));
+    displacement = displacement.with(dashed("chassis, monolithic", 0)).with(dashed("wheel, monolithic", 1));
+    power = power.with(dashed("monolithic", 2));
     let damper = if together.linear { "linear" } else { "nonlinear damper" };
     let title = format!("Quarter car, reticulation {}, {damper}", together.reticulation);
     Ok(Figure::new(title, vec![displacement, power, energy, size]))
@@ -95,7 +95,7 @@ fn error_over_step(changes: &Changes, registry: &Registry) -> Result<Figure, Str
         Axis::log("step in s"),
         Axis::log("mean error of the power in W"),
     )
-    .with(Series::new("error against the undivided model", error).styled(Style::Dashed))
+    .with(Series::new("error against the monolithic reference", error).styled(Style::Dashed))
     .with(Series::new("half the mean residual power", estimate));
     Ok(Figure::new("Error and residual estimate over the step size", vec![panel]))
 }
@@ -118,7 +118,7 @@ fn points(table: &Table, column: &str) -> Result<Vec<(f64, f64)>, String> {
     Ok(times.iter().copied().zip(values.iter().copied()).skip(1).collect())
 }
 
-/// Instants with chassis and wheel displacement and transmitted power of the undivided model.
+/// Instants with chassis and wheel displacement and transmitted power of the monolithic reference.
 fn exact(system: &System, table: &Table, registry: &Registry) -> Result<Vec<(f64, [f64; 3])>, String> {
     let times = table.column("time").ok_or("the results have no time")?;
     let rows = reference(system, ["zc", "zw", ecco_nepce::power_column(system)], times, registry)?;

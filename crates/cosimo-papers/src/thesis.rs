@@ -69,7 +69,7 @@ pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry
     .map_err(failed)
 }
 
-/// x1, v1, x2, v2 and f at all communication points, of a run and of the undivided model.
+/// x1, v1, x2, v2 and f at all communication points, of a run and of the monolithic reference.
 pub(super) struct Trajectory {
     pub(super) times: Vec<f64>,
     pub(super) run: Vec<Vec<f64>>,
@@ -314,7 +314,7 @@ impl Bench<'_> {
         Run::new(plan.rewinding(), 1).map_err(|error| error.text_with_code())
     }
 
-    /// What the undivided model did before the start.
+    /// What the monolithic reference did before the start.
     fn before(&self, system: &System, layout: &cosimo_engine::Layout) -> Result<History, String> {
         let size = system.methods.step.size.unwrap_or(STEP);
         let times: Vec<f64> = [-2.0, -1.0].map(|n| n * size).to_vec();
@@ -343,11 +343,11 @@ impl Bench<'_> {
             }
             step(&mut run)?;
         }
-        let truth = self.undivided(&system, &times)?;
+        let truth = self.monolithic(&system, &times)?;
         Ok(Trajectory { times, run: rows, truth })
     }
 
-    fn undivided(&self, system: &System, times: &[f64]) -> Result<Vec<Vec<f64>>, String> {
+    fn monolithic(&self, system: &System, times: &[f64]) -> Result<Vec<Vec<f64>>, String> {
         let (entry, options) = cosimo::reference::entry(system, self.registry)?;
         Ok((entry.solve)(&options, times))
     }
@@ -393,7 +393,7 @@ impl Bench<'_> {
             rows.push(row);
         }
         let times: Vec<f64> = (0..=steps).map(|n| n as f64 * dual.size).collect();
-        let truth = self.undivided(&system, &times)?;
+        let truth = self.monolithic(&system, &times)?;
         Ok(Trajectory { times, run: rows, truth })
     }
 }

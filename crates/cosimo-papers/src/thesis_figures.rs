@@ -97,12 +97,12 @@ fn rack(bench: &Bench<'_>) -> Result<Figure, String> {
         }
         let times: Vec<f64> = (0..=1000).map(|n| f64::from(n) * 5e-3).collect();
         let speeds = reference(&system, ["vR"], &times, bench.registry)?;
-        let undivided = times.into_iter().zip(speeds.into_iter().flatten()).collect();
+        let monolithic = times.into_iter().zip(speeds.into_iter().flatten()).collect();
         let y = Axis::linear("speed of the rack in m/s").between(-SHOWN, SHOWN);
         panels.push(
             Panel::new(format!("Case {case}, steps of 5 ms"), Axis::linear("time in s"), y)
                 .with(Series::new("coupled", points))
-                .with(Series::new("undivided", undivided).styled(Style::Dashed)),
+                .with(Series::new("monolithic", monolithic).styled(Style::Dashed)),
         );
     }
     Ok(Figure::new("Electric power steering, displacements continued", panels).in_columns(2))

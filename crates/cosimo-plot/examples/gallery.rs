@@ -9,7 +9,7 @@ fn main() {
         Panel::new("Velocity of the wheel", Axis::linear("time in s"), Axis::linear("velocity in m/s"))
             .with(Series::new("coupled, step 10 ms", curve(|t| (-0.2 * t).exp() * (3.0 * t).sin())))
             .with(
-                Series::new("undivided", curve(|t| (-0.2 * t).exp() * (3.02 * t).sin() * 0.97))
+                Series::new("monolithic", curve(|t| (-0.2 * t).exp() * (3.02 * t).sin() * 0.97))
                     .styled(Style::Dashed),
             )
             .with(

@@ -173,7 +173,7 @@ fn is_number(kind: &DataType) -> bool {
 }
 
 fn no_number(name: &str, kind: &DataType) -> ArrowError {
-    ArrowError::SchemaError(format!("column `{name}` is {kind}; numbers are wanted"))
+    ArrowError::SchemaError(format!("column `{name}` is {kind}; numbers are expected"))
 }
 
 /// What a batch says about its size, before the decoder believes it.

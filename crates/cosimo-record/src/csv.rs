@@ -148,7 +148,7 @@ fn read(path: &Path) -> Result<Table, TableError> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(rows);
     let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
     if names.is_empty() {
-        return Err(broken("it is empty; a header with the names of the columns is wanted".into()));
+        return Err(broken("it is empty; a header with the names of the columns is expected".into()));
     }
     let mut values = vec![Vec::new(); names.len()];
     let mut cells = csv::StringRecord::new();
@@ -162,7 +162,7 @@ fn read(path: &Path) -> Result<Table, TableError> {
             let number = if cell.is_empty() { Some(f64::NAN) } else { number(cell, delimiter) };
             column.push(number.ok_or_else(|| {
                 let line = cells.position().map_or(0, |pos| pos.line());
-                broken(format!("line {line}, column `{name}`: a number is wanted, found `{cell}`"))
+                broken(format!("line {line}, column `{name}`: a number is expected, got `{cell}`"))
             })?);
         }
     }

@@ -182,7 +182,7 @@ fn read(path: &Path) -> Result<Table, TableError> {
     let leaves = metadata.schema_descr().columns();
     let names: Vec<String> = leaves.iter().map(|leaf| leaf.path().string()).collect();
     if let Some(nested) = leaves.iter().find(|leaf| leaf.max_rep_level() > 0) {
-        return Err(broken(format!("column `{}` holds lists; numbers are wanted", nested.path().string())));
+        return Err(broken(format!("column `{}` holds lists; numbers are expected", nested.path().string())));
     }
     let mut room = RowBudget::for_columns(names.len()).map_err(broken)?;
     for group in reader.metadata().row_groups() {
@@ -193,9 +193,9 @@ fn read(path: &Path) -> Result<Table, TableError> {
     for at in 0..reader.num_row_groups() {
         let group = reader.get_row_group(at).map_err(failed)?;
         for (index, column) in values.iter_mut().enumerate() {
-            append(group.as_ref(), &pages, index, column)
-                .map_err(failed)?
-                .map_err(|kind| broken(format!("column `{}` is {kind}; numbers are wanted", names[index])))?;
+            append(group.as_ref(), &pages, index, column).map_err(failed)?.map_err(|kind| {
+                broken(format!("column `{}` is {kind}; numbers are expected", names[index]))
+            })?;
         }
     }
     let noted = metadata.key_value_metadata().into_iter().flatten();

@@ -124,12 +124,12 @@ fn wrong_rows(table: &Table) -> Vec<(String, &'static str)> {
     let names = &table.columns.names;
     if !names.first().is_some_and(|name| name.eq_ignore_ascii_case(TIME)) {
         let found = names.first().map_or("nothing".into(), |name| format!("`{name}`"));
-        wrong.push((format!("the first column must be `{TIME}`, found {found}"), "in seconds, ascending"));
+        wrong.push((format!("the first column must be `{TIME}`, got {found}"), "in seconds, ascending"));
         return wrong;
     }
     if names.len() < 2 || table.rows() == 0 {
         let message = format!("found {} columns and {} rows", names.len(), table.rows());
-        wrong.push((message, "wanted: the time, at least one more column, and at least one row"));
+        wrong.push((message, "expected: the time, at least one more column, and at least one row"));
         return wrong;
     }
     for (name, column) in names.iter().zip(&table.values) {

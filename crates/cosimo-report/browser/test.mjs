@@ -142,8 +142,8 @@ async function allDrawn(page, count) {
 // A curve in the given colour is on the canvas. Its edges are transparent, not of another colour.
 const hasColour = (page, id, name) => page.evaluate(([id, name]) => {
   const shown = pixels(document.querySelector(`#${id} canvas`));
-  const wanted = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(wanted.slice(at, at + 2), 16));
+  const expected = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(expected.slice(at, at + 2), 16));
   for (let k = 0; k < shown.length; k += 4) {
     if (shown[k + 3] > 100 && Math.abs(shown[k] - r) + Math.abs(shown[k + 1] - g) + Math.abs(shown[k + 2] - b) < 6) return true;
   }
@@ -270,18 +270,18 @@ try {
     await close(dark);
   });
 
-  await step("remarks and failures say what their codes mean", async () => {
+  await step("warnings and failures say what their codes mean", async () => {
     const coupled = join(out, "coded.html");
     const args = ["chassis=native:quarter-car/chassis-strut", "wheel=native:quarter-car/wheel", "--bond", "strut=chassis.F:chassis.v~wheel.F:wheel.v", "--step", "1e-3", "--stop", "0.1", "--method", "estimate=power-residual", "--report", coupled];
     const { status, stderr } = spawnSync(cosimo, ["run", ...args], { encoding: "utf8" });
     assert.equal(status, 0, stderr);
     const page = await open(coupled);
-    const remark = page.locator("[aria-labelledby=remarks] li", { hasText: "energy_scale" });
-    assert.equal(await remark.locator("pre").isVisible(), false);
-    await remark.locator("summary").click();
-    assert.match(await remark.locator("summary").textContent(), /plan\/no-energy-scale/);
-    assert.match(await remark.locator("pre").textContent(), /To do: write `energy_scale` in the bond/);
-    assert.ok(await remark.locator("pre").isVisible());
+    const warning = page.locator("[aria-labelledby=warnings] li", { hasText: "energy_scale" });
+    assert.equal(await warning.locator("pre").isVisible(), false);
+    await warning.locator("summary").click();
+    assert.match(await warning.locator("summary").textContent(), /plan\/no-energy-scale/);
+    assert.match(await warning.locator("pre").textContent(), /To do: write `energy_scale` in the bond/);
+    assert.ok(await warning.locator("pre").isVisible());
     await close(page);
     const failed = await open(report("failed-code", system("failing-code", failing), [], 1));
     assert.match(await failed.textContent(".banner .meaning"), /step\/not-finite.*An output became infinite/s);
@@ -411,8 +411,8 @@ try {
     const page = await still.newPage();
     await page.goto(pathToFileURL(join(out, "quarter-car.html")).href);
     const words = await page.innerText("main");
-    for (const wanted of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per simulator", "Against the undivided model"]) {
-      assert.ok(words.includes(wanted), `“${wanted}” is missing`);
+    for (const expected of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per simulator", "Against the monolithic reference"]) {
+      assert.ok(words.includes(expected), `“${wanted}” is missing`);
     }
     assert.equal(await page.locator(".plot:visible").count(), 0);
     assert.ok(await page.isVisible(".diagram"), "the system is no work of the script");

@@ -96,12 +96,12 @@ pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
     outcome(report, to)?;
     verdict(report, to)?;
     figures(report, to)?;
-    remarks(report, to)?;
+    warnings(report, to)?;
     events(report, to)?;
     system(report, to)?;
     tools(report, to)?;
     energy(report, to)?;
-    undivided(report, to)?;
+    monolithic(report, to)?;
     match &report.summary.net {
         Some(net) => {
             lines::delays(net, to)?;
@@ -207,38 +207,38 @@ fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn remarks(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn warnings(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     if report.warnings.is_empty() {
         return Ok(());
     }
-    writeln!(to, "<section aria-labelledby=remarks>\n<h2 id=remarks>Remarks</h2>\n<ul>")?;
-    for remark in report.warnings {
-        writeln!(to, "<li>{}{}</li>", code(&remark.message), meaning(remark))?;
+    writeln!(to, "<section aria-labelledby=warnings>\n<h2 id=warnings>Warnings</h2>\n<ul>")?;
+    for warning in report.warnings {
+        writeln!(to, "<li>{}{}</li>", code(&warning.message), meaning(warning))?;
     }
     writeln!(to, "</ul>\n</section>")
 }
 
 /// The code of a message, which opens what it means.
-fn meaning(remark: &Warning) -> String {
-    if remark.code.is_empty() {
+fn meaning(warning: &Warning) -> String {
+    if warning.code.is_empty() {
         return String::new();
     }
     format!(
         "<details class=meaning><summary>What <code>{}</code> means</summary>\n<pre>{}</pre></details>\n",
-        HtmlText(remark.code),
-        HtmlText(&remark.meaning)
+        HtmlText(warning.code),
+        HtmlText(&warning.meaning)
     )
 }
 
 /// Errors of signals, which the energy defect does not tell.
-fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn monolithic(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let MonolithicReference { about, ports } = report.monolithic;
     if ports.is_empty() {
         return Ok(());
     }
     writeln!(
         to,
-        "<section aria-labelledby=undivided>\n<h2 id=undivided>Against the undivided model</h2>\n<p class=note>The system \
+        "<section aria-labelledby=monolithic>\n<h2 id=monolithic>Against the monolithic reference</h2>\n<p class=note>The system \
          has a model of the whole, without any coupling. The error is the largest distance from it at any communication \
          point{}.</p>",
         if about.is_empty() { String::new() } else { format!(" ({})", HtmlText(about)) }

@@ -162,7 +162,7 @@ impl Binder<'_, '_> {
                 }
                 _ => {
                     let message =
-                        format!("the start of input `{path}` must be a number, found {}", value.describe());
+                        format!("the start of input `{path}` must be a number, got {}", value.describe());
                     self.log.error("ssp/value", message, &given.span);
                     None
                 }

@@ -11,10 +11,10 @@ pub(crate) struct ProblemLog {
     pub(crate) files: Files,
     pub(crate) problems: Vec<Problem>,
     errors: usize,
-    remarks: usize,
+    warnings: usize,
 }
 
-/// More errors, or more remarks, are not read by anybody, and each costs a search for what may have been meant.
+/// More errors, or more warnings, are not read by anybody, and each costs a search for what may have been meant.
 const MOST: usize = 1000;
 
 impl ProblemLog {
@@ -27,13 +27,13 @@ impl ProblemLog {
 
     /// How many were counted only.
     pub(crate) fn left_out(&self) -> usize {
-        self.errors.saturating_sub(MOST) + self.remarks.saturating_sub(MOST)
+        self.errors.saturating_sub(MOST) + self.warnings.saturating_sub(MOST)
     }
 
     pub(crate) fn push(&mut self, problem: Problem) {
         let count = match problem.severity {
             Severity::Error => &mut self.errors,
-            Severity::Warning => &mut self.remarks,
+            Severity::Warning => &mut self.warnings,
         };
         *count += 1;
         if *count <= MOST {
@@ -133,14 +133,14 @@ impl SspDocument<'_> {
         let (found, wanted) = (node.tag_name().name(), kind.root());
         let namespace = node.tag_name().namespace();
         if found != wanted {
-            let message = format!("found `<{found}>`, wanted `<{wanted}>`");
+            let message = format!("found `<{found}>`, expected `<{wanted}>`");
             self.log.error("ssp/root", message, &self.span(node));
             return false;
         }
         if namespace != Some(kind.namespace()) {
             let found =
                 namespace.map_or("no namespace".to_owned(), |found| format!("the namespace `{found}`"));
-            let message = format!("`<{wanted}>` is in {found}, wanted `{}`", kind.namespace());
+            let message = format!("`<{wanted}>` is in {found}, expected `{}`", kind.namespace());
             let hint = "drafts of the standard had other namespaces; export the file again as SSP 1.0 or 2.0";
             self.log.hinted("ssp/namespace", message, &self.span(node), hint);
             return false;
@@ -153,7 +153,7 @@ impl SspDocument<'_> {
         true
     }
 
-    /// The elements inside one that have a meaning there. Others of the standard's namespaces are remarks: a newer
+    /// The elements inside one that have a meaning there. Others of the standard's namespaces are warnings: a newer
     /// version may know them. Elements of the right name in no namespace of the standard are errors: they would be
     /// missed.
     pub(crate) fn children<'n, 'i>(&mut self, node: Node<'n, 'i>, known: &[&str]) -> Vec<Node<'n, 'i>> {
@@ -174,7 +174,7 @@ impl SspDocument<'_> {
                     let space = child.tag_name().namespace();
                     let space =
                         space.map_or("no namespace".to_owned(), |space| format!("the namespace `{space}`"));
-                    let message = format!("`<{name}>` is in {space}, wanted one of `{FAMILY}..`");
+                    let message = format!("`<{name}>` is in {space}, expected one of `{FAMILY}..`");
                     self.log.error("ssp/namespace", message, &self.span(child));
                 }
                 (false, false) => {}
@@ -237,7 +237,7 @@ impl SspDocument<'_> {
         let found = words.iter().find(|(word, _)| *word == text.trim()).map(|(_, meaning)| *meaning);
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let message = format!("`{name}` is {text:?}, wanted one of {}", known.join(", "));
+            let message = format!("`{name}` is {text:?}, expected one of {}", known.join(", "));
             let hint = suggest(text, known.iter().copied());
             self.log.hinted("ssp/value", message, &self.span_of(node, name), hint);
         }

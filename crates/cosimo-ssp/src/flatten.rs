@@ -220,7 +220,8 @@ impl<'t> Flat<'t> {
                 continue; // which has been said
             }
             if self.owners[owner].elements.contains_key(name.as_str()) {
-                let message = format!("two elements are called `{name}`, wanted each name once in a system");
+                let message =
+                    format!("two elements are called `{name}`, expected each name once in a system");
                 log.error("ssp/duplicate", message, span);
             } else {
                 self.owners[owner].elements.insert(name, place);
@@ -519,7 +520,7 @@ impl<'t> Flat<'t> {
             let (from, to) = if forward { (from, to) } else { (to, from) };
             if let Some(earlier) = &self.nodes[to].incoming {
                 let message = format!(
-                    "`{}` gets its value from `{}` and from `{}`, wanted one of them",
+                    "`{}` gets its value from `{}` and from `{}`, expected one of them",
                     self.nodes[to].path, self.nodes[earlier.from].path, self.nodes[from].path
                 );
                 log.error("ssp/connected-twice", message, &connection.span);
@@ -743,7 +744,8 @@ impl<'t> Flat<'t> {
             ..usual
         };
         if experiment.stop <= experiment.start {
-            let message = format!("`stopTime` is {}, wanted later than the start, {start}", experiment.stop);
+            let message =
+                format!("`stopTime` is {}, expected later than the start, {start}", experiment.stop);
             log.error("ssp/value", message, &experiment.span);
         }
         if self.parts.is_empty() {

@@ -290,7 +290,7 @@ impl<'a> Loader<'a> {
             log.warning("ssp/encoding", odd.message, &(base..base));
         }
         if content.trim().is_empty() {
-            let message = format!("`{}` is empty, wanted `<{}>`", self.shown.of(member), kind.root());
+            let message = format!("`{}` is empty, expected `<{}>`", self.shown.of(member), kind.root());
             log.error("ssp/xml", message, span.unwrap_or(&(0..0)));
             return None;
         }

@@ -22,7 +22,7 @@ pub(crate) fn write(
 ) -> Result<WriteResult, WriteError> {
     let rest = document.rest.as_ref().and_then(|rest| rest.downcast_ref::<Rest>());
     let kept = rest.filter(|rest| rest.system == document.system);
-    let (text, files, remarks) = match kept {
+    let (text, files, warnings) = match kept {
         Some(rest) => {
             let files =
                 kept_files(rest).map_err(|cause| WriteError::Failed { file: rest.folder.clone(), cause })?;
@@ -42,7 +42,7 @@ pub(crate) fn write(
         archive(path, &text, &files)?;
     }
     written.push(path.to_owned());
-    Ok(WriteResult { files: written, warnings: remarks })
+    Ok(WriteResult { files: written, warnings: warnings })
 }
 
 /// Everything but the description itself: of an archive all files, else those that the description names.

@@ -167,7 +167,7 @@ fn unit(page: &mut SspDocument<'_>, node: Node<'_, '_>, name: &str) -> Option<Un
     let exponent = |page: &mut SspDocument<'_>, key: &str| {
         let number = page.number(base, key).unwrap_or(0.0);
         if number.fract() != 0.0 || number.abs() > 100.0 {
-            let message = format!("`{key}` is {number}, wanted a whole number from -100 to 100");
+            let message = format!("`{key}` is {number}, expected a whole number from -100 to 100");
             page.log.error("ssp/value", message, &page.span_of(base, key));
         }
         number as i8
@@ -176,7 +176,7 @@ fn unit(page: &mut SspDocument<'_>, node: Node<'_, '_>, name: &str) -> Option<Un
     let factor = page.number(base, "factor").unwrap_or(1.0);
     let offset = page.number(base, "offset").unwrap_or(0.0);
     if factor <= 0.0 {
-        let message = format!("`factor` is {factor}, wanted a number above 0");
+        let message = format!("`factor` is {factor}, expected a number above 0");
         page.log.error("ssp/value", message, &page.span_of(base, "factor"));
     }
     (page.log.problems.len() == before).then(|| Unit { text: name.to_owned(), dimension, factor, offset })
@@ -452,7 +452,7 @@ pub(crate) fn transformation(page: &mut SspDocument<'_>, node: Node<'_, '_>) -> 
         if found != Transformation::None {
             page.log.error(
                 "ssp/value",
-                "there are two transformations, wanted at most one",
+                "there are two transformations, expected at most one",
                 &page.span(part),
             );
         }

@@ -65,7 +65,7 @@ pub(crate) fn ssd(
         *path = history.into();
     }
     let text = writer.page(name);
-    Ok(WrittenDescription { text, resources, warnings: writer.remarks })
+    Ok(WrittenDescription { text, resources, warnings: writer.warnings })
 }
 
 struct Writer<'a> {
@@ -79,7 +79,7 @@ struct Writer<'a> {
     sources: Vec<String>,
     /// What the annotation says.
     rest: System,
-    remarks: Vec<Problem>,
+    warnings: Vec<Problem>,
 }
 
 impl<'a> Writer<'a> {
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
                 connections: Vec::new(),
                 ..system.clone()
             },
-            remarks: Vec::new(),
+            warnings: Vec::new(),
         })
     }
 
@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
     fn annotated(&mut self, what: &str, span: &Span) {
         let message =
             format!("{what} cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone");
-        self.remarks.push(Problem::warning("ssp/annotated", message, span.clone()));
+        self.warnings.push(Problem::warning("ssp/annotated", message, span.clone()));
     }
 
     fn wire(&mut self, wire: &ConnectionDecl) -> bool {

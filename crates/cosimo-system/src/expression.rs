@@ -111,7 +111,7 @@ pub fn parse(text: &str, start: usize) -> Result<Expression, Problem> {
     if decides(&whole) {
         return Ok(whole);
     }
-    let problem = Problem::error("scenario/condition", "this is a number, true or false is wanted", 0..0);
+    let problem = Problem::error("scenario/condition", "this is a number, true or false is expected", 0..0);
     Err(Problem { span: start..start + text.len(), ..problem }.hint("compare it, as in `a.v > 1`"))
 }
 
@@ -207,7 +207,7 @@ impl Parser<'_> {
         let rest = &self.text[self.at..];
         match rest.chars().next() {
             None => Err(self
-                .wrong("the condition ends where a port or a number is wanted".into(), 0)
+                .wrong("the condition ends where a port or a number is expected".into(), 0)
                 .hint("write for example `a.v > 1`")),
             Some('-') => {
                 self.at += 1;
@@ -243,14 +243,14 @@ impl Parser<'_> {
                     "t" | "time" => Ok(Expression::Time),
                     "and" | "or" | "not" => {
                         self.at = begun;
-                        let message = format!("`{name}` stands where a port or a number is wanted");
+                        let message = format!("`{name}` stands where a port or a number is expected");
                         Err(self.wrong(message, name.len()).hint("it stands between or before comparisons"))
                     }
                     _ => Ok(Expression::Port(name, self.span(begun..self.at))),
                 }
             }
             Some(other) => Err(self
-                .wrong(format!("`{other}` stands where a port or a number is wanted"), other.len_utf8())
+                .wrong(format!("`{other}` stands where a port or a number is expected"), other.len_utf8())
                 .hint("known are + - * / < <= > >= == != and ( )")),
         }
     }
@@ -290,7 +290,7 @@ impl Parser<'_> {
             let message = if wanted {
                 "`and` and `or` stand between comparisons, here is a number"
             } else {
-                "numbers are wanted here, a comparison is neither larger nor smaller nor a summand"
+                "numbers are expected here, a comparison is neither larger nor smaller nor a summand"
             };
             return Err(self
                 .wrong_from(begun, message.into())
@@ -420,7 +420,7 @@ mod tests {
             ("a.x > 1 b", 15..16, "not expected"),
             ("(a.x > 1", 7..8, "not closed"),
             ("a.x > 1 and t", 7..20, "between comparisons"),
-            ("(t > 1) + 2 > 0", 7..18, "numbers are wanted"),
+            ("(t > 1) + 2 > 0", 7..18, "numbers are expected"),
             ("not 3 > and 2", 15..18, "`and` stands where"),
             ("t > 1e", 11..13, "no number"),
             ("t > 1e999", 11..16, "no number"),

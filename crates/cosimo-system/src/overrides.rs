@@ -94,7 +94,7 @@ fn wrong(code: &'static str, flag: &str, message: &str) -> Problem {
 fn must(flag: &str, found: f64, wanted: &str) -> Problem {
     // As a person types it.
     let found = if found.is_nan() { "nan".into() } else { found.to_string() };
-    wrong("override/value", &format!("{flag} {found}"), &format!("must be {wanted}, found {found}"))
+    wrong("override/value", &format!("{flag} {found}"), &format!("must be {wanted}, got {found}"))
 }
 
 fn positive(flag: &str, number: f64) -> Result<f64, Problem> {
@@ -148,7 +148,7 @@ fn own_step(system: &mut System, text: &str) -> OverrideResult {
     let lost = || unknown_component("override/unknown-component", &flag, name, &known);
     let place = known.get(name).ok_or_else(lost)?;
     let every = value.parse::<f64>().ok().filter(|every| Range::Positive.holds(*every)).ok_or_else(|| {
-        let message = format!("must be {}, found {value}", Range::Positive.text());
+        let message = format!("must be {}, got {value}", Range::Positive.text());
         wrong("override/value", &flag, &message)
     })?;
     system.components[place].step = Some((every, 0..0));
@@ -178,8 +178,8 @@ fn bond(system: &mut System, text: &str, registry: &Registry) -> OverrideResult 
         let toml = number.unwrap_or_else(|_| write::text(spelled));
         let Ok(value) = DeValue::parse(&toml) else { continue };
         for problem in BOND.set(key, value, &mut bond, &context) {
-            let wanted = in_words(problem.label.trim_start_matches("wanted: "));
-            let message = format!("`{key}` must be {wanted}, found `{spelled}`");
+            let wanted = in_words(problem.label.trim_start_matches("expected: "));
+            let message = format!("`{key}` must be {wanted}, got `{spelled}`");
             problems.push(wrong("override/value", &flag, &message));
         }
     }
@@ -230,7 +230,7 @@ fn known_port(system: &System, path: &str, flag: &str) -> Result<(), Problem> {
     names.split(path).map(drop).map_err(|lost| match lost {
         PathProblem::Unknown(name) => unknown_component("override/unknown-component", flag, name, &names),
         PathProblem::NoPath => {
-            wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`"))
+            wrong("override/syntax", flag, &format!("expected `component.port`, got `{path}`"))
         }
     })
 }

@@ -123,13 +123,13 @@ fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<
             }
         }
         (Some(_), Some(when)) => {
-            let message = "an action has either `at` or `when`, found both";
+            let message = "an action has either `at` or `when`, got both";
             let hint = "leave one out; a condition may have the time in it, as in `a.v > 1 and t >= 2`";
             out.push(wrong(message, when.whole(), hint).label("the second one"));
             None
         }
         (None, None) => {
-            let message = "an action needs `at` or `when`, found neither";
+            let message = "an action needs `at` or `when`, got neither";
             let hint = "write for example `at = 2.0` or `when = \"a.v > 1\"`";
             out.push(wrong(message, section.span.clone(), hint));
             None

@@ -50,7 +50,7 @@ pub fn system(sources: &[String], registry: &Registry) -> (System, Vec<Problem>)
         let (given, source) = split(text);
         let name = given.map_or_else(|| derived(source), str::to_owned);
         if !is_component(&name) {
-            let message = format!("{COMPONENT_RULE}, found {name:?}");
+            let message = format!("{COMPONENT_RULE}, got {name:?}");
             problems.push(
                 Problem::error("system/name", message, 0..0)
                     .hint(format!("write it before the source, as in `part={source}`")),
@@ -141,7 +141,7 @@ pub fn add_input_table(system: &mut System, file: &str, registry: &Registry) -> 
     let table = Component { name: (*name).into(), source: file.into(), ..Component::default() };
     if !is_source(file, registry) {
         let kinds: Vec<String> = registry.kinds().map(|kind| kind.summary().to_owned()).collect();
-        return vec![wrong("nothing can open this".into()).hint(format!("wanted: {}", kinds.join("; ")))];
+        return vec![wrong("nothing can open this".into()).hint(format!("expected: {}", kinds.join("; ")))];
     }
     let Some(columns) = interface(&table, &system.folder, registry) else {
         system.components.push(table); // the plan opens it again, and says why it cannot

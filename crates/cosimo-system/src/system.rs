@@ -109,7 +109,7 @@ impl Component {
     }
 
     /// What is odd about it, at its place.
-    pub fn remark(&self, code: &'static str, message: impl Into<String>) -> Problem {
+    pub fn warning(&self, code: &'static str, message: impl Into<String>) -> Problem {
         Problem::warning(code, message, self.span.clone()).about(&self.name)
     }
 }
@@ -340,7 +340,7 @@ pub struct Results {
     pub every: Option<f64>,
 }
 
-/// The undivided model to compare with.
+/// The monolithic reference to compare with.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReferenceDecl {
     pub model: (String, Span),

@@ -60,7 +60,7 @@ impl Equipment for TestEquipment {
         }
     }
 
-    fn remark(&mut self, text: &str) {
+    fn warning(&mut self, text: &str) {
         if let Some(spy) = &mut self.spy {
             spy.comment(text);
         }

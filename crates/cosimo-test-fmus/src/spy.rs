@@ -74,7 +74,7 @@ impl Spy {
 
     /// Something legal here that others may refuse, or a promise that was not kept.
     pub(crate) fn comment(&mut self, text: &str) {
-        self.line(&format!("remark: {text}"));
+        self.line(&format!("warning: {text}"));
     }
 
     fn line(&mut self, text: &str) {

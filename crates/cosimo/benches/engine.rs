@@ -322,7 +322,7 @@ fn main() {
     print_row("identified (dual mass)", 2, &costs);
     let found = format!("correction = {{ nepce = {{ feedthrough = \"identified\" }} }}\n{fixed}");
     let costs = effort.compare(&mut dual_mass(fixed), &mut dual_mass(&found));
-    print_row("nepce, found Jacobian (dual mass)", 2, &costs);
+    print_row("nepce, got Jacobian (dual mass)", 2, &costs);
     let moving = "solver = \"rk4\", micro_steps = 1";
     let costs = effort.compare(&mut pendulum("bob-linear", ""), &mut pendulum("bob", moving));
     print_row("pre-step, new matrices (pendulum)", 2, &costs);

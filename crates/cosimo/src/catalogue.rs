@@ -1,4 +1,4 @@
-//! What every code of an error or a remark means: a page each, carried by the binary. The rules of FMI bring their own
+//! What every code of an error or a warning means: a page each, carried by the binary. The rules of FMI bring their own
 //! words.
 
 #[cfg(feature = "fmi-check")]

@@ -36,7 +36,7 @@ objects! {
 
     pub struct PlacedProblem(problem: &Problem, place: Option<(&str, usize, usize)>, about: Option<&Subject>) {
         code: &'static str = problem.code,
-        severity: &'static str = if problem.severity == Severity::Error { "error" } else { "remark" },
+        severity: &'static str = if problem.severity == Severity::Error { "error" } else { "warning" },
         message: String = problem.message.clone(),
         hint: Option<String> = problem.hint.clone(),
         file: Option<String> = place.map(|(file, ..)| file.into()),
@@ -51,7 +51,7 @@ objects! {
     /// how much there is of what
     pub struct CheckSummary(findings: &Findings) {
         errors: usize = findings.count(Severity::Error),
-        remarks: usize = findings.count(Severity::Warning),
+        warnings: usize = findings.count(Severity::Warning),
         #[serde(flatten)]
         counts: Findings = findings.clone(),
     }

@@ -88,7 +88,7 @@ impl CheckpointFileError {
         match self {
             CheckpointFileError::Unreadable { .. } => "check the path and the rights",
             CheckpointFileError::Foreign { .. } => {
-                "wanted is a file that `cosimo run --checkpoint` wrote; they end in `.checkpoint`"
+                "expected is a file that `cosimo run --checkpoint` wrote; they end in `.checkpoint`"
             }
             CheckpointFileError::OtherVersion { .. } => "resume it with the version of Cosimo that wrote it",
             CheckpointFileError::Damaged { .. } => "take an earlier copy, or run from the start",

@@ -42,7 +42,7 @@ objects! {
         outputs: Vec<OutputInfo> = about.outputs.iter().map(|output| OutputInfo::new(output, about)).collect(),
         terminals: Vec<TerminalInfo> = about.terminals.iter().map(TerminalInfo::new).collect(),
         /// what is odd, what Cosimo leaves out, and what it assumes
-        remarks: Vec<String> = warnings(about),
+        warnings: Vec<String> = warnings(about),
     }
 
     pub struct UsesInfo(about: &Description) {

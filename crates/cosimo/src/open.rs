@@ -55,7 +55,7 @@ pub struct LoadedSystem {
     pub plan: Plan,
 }
 
-/// Reads a system file without planning it; what problems are left are remarks. Its format follows from its ending.
+/// Reads a system file without planning it; what problems are left are warnings. Its format follows from its ending.
 pub fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, Error> {
     let document = document(file, asked, registry)?;
     if document.has_errors() {
@@ -80,7 +80,7 @@ fn document(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Doc
             Some(if inside.exists() {
                 format!("this is a folder; did you mean `{}`?", inside.display())
             } else {
-                "this is a folder; a system file in it is wanted, or FMUs".into()
+                "this is a folder; a system file in it is expected, or FMUs".into()
             })
         } else if !file.exists() {
             nearby(file)
@@ -117,16 +117,16 @@ pub fn draft(what: &[String], options: &OpenOptions, registry: &Registry) -> Res
     Ok(draft)
 }
 
-/// Remarks of a file, with their places: they are shown among those of the plan.
-fn placed(remarks: Vec<Problem>, files: &Files) -> Vec<Problem> {
-    let place = |mut remark: Problem| {
-        if let Some((file, span)) = files.find(&remark.span) {
+/// Warnings of a file, with their places: they are shown among those of the plan.
+fn placed(warnings: Vec<Problem>, files: &Files) -> Vec<Problem> {
+    let place = |mut warning: Problem| {
+        if let Some((file, span)) = files.find(&warning.span) {
             let line = file.text.as_bytes()[..span.start].iter().filter(|byte| **byte == b'\n').count() + 1;
-            remark.message = format!("{}:{line}: {}", file.name, remark.message);
+            warning.message = format!("{}:{line}: {}", file.name, warning.message);
         }
-        remark
+        warning
     };
-    remarks.into_iter().map(place).collect()
+    warnings.into_iter().map(place).collect()
 }
 
 /// Reads a system file, or makes a system of the sources themselves. Warnings name their places.
@@ -204,7 +204,7 @@ pub fn exist(what: &[String], registry: &Registry) -> Result<(), Error> {
     for text in what {
         if !sources::is_source(text, registry) {
             let message =
-                format!("`{text}` is no simulator; wanted is one system file, or nothing but simulators");
+                format!("`{text}` is no simulator; expected is one system file, or nothing but simulators");
             let hint = registry.known_kinds();
             return Err(Error::new(ErrorKind::Input, message, Some(hint)));
         }

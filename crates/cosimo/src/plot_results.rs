@@ -49,7 +49,7 @@ pub enum OverlayError {
     Unknown { pattern: String, hint: String },
     #[error("nothing is left to draw: the files cover {first} to {last} s")]
     Outside { first: f64, last: f64 },
-    #[error("a difference takes two files, found {0}")]
+    #[error("a difference takes two files, got {0}")]
     NotTwo(usize),
     #[error("there is no difference of `{signal}`: {cause}")]
     Incomparable { signal: String, cause: CompareError },
@@ -134,7 +134,7 @@ pub fn overlay(sources: &[PlotSource], wanted: &PlotSelection<'_>) -> Result<Ove
 fn chosen(
     sources: &[PlotSource],
     patterns: &[String],
-    remarks: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Result<Vec<String>, OverlayError> {
     let mut known: Vec<&String> = Vec::new();
     for source in sources {
@@ -166,7 +166,7 @@ fn chosen(
     first.truncate(FIRST);
     if first.len() < known.len() {
         let count = known.len();
-        remarks
+        warnings
             .push(format!("the first {} of {count} signals are shown; `--vars` chooses others", first.len()));
     }
     Ok(first)
@@ -181,13 +181,13 @@ fn unit(sources: &[PlotSource], signal: &str) -> String {
     sources.iter().find_map(of).unwrap_or_default()
 }
 
-/// The shown part of a signal, with a row before it and one after, so that lines reach the edge. Gaps are remarked on.
+/// The shown part of a signal, with a row before it and one after, so that lines reach the edge. Gaps are noted on.
 fn curve(
     source: &PlotSource,
     time: &[f64],
     signal: &str,
     (from, to): (f64, f64),
-    remarks: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Option<Vec<(f64, f64)>> {
     let values = source.table.column(signal)?;
     let inside = |t: &f64| *t >= from && *t <= to;
@@ -198,7 +198,7 @@ fn curve(
     if broken > 0 {
         let all = if broken == rows.len() { "so there is no curve" } else { "the curve has gaps there" };
         let count = rows.len();
-        remarks
+        warnings
             .push(format!("`{signal}` of `{}` is no number in {broken} of {count} rows, {all}", source.name));
     }
     Some(rows.map(|row| (time[row], values[row])).collect())

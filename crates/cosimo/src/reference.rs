@@ -1,4 +1,4 @@
-//! The undivided form of a system beside its parts: what the run should have been.
+//! The monolithic reference of a system beside its parts: what the run should have been.
 //!
 //! Parameters of the reference are those of the components with the same name.
 
@@ -32,7 +32,7 @@ pub fn entry(system: &System, registry: &Registry) -> Result<(&'static Reference
             Some((_, other)) if other == value => {}
             Some((_, other)) => {
                 return Err(format!(
-                    "components disagree about `{name}`: {} and {}; the undivided model has one",
+                    "components disagree about `{name}`: {} and {}; the monolithic reference has one",
                     other.describe(),
                     value.describe()
                 ));

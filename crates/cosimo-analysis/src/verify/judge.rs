@@ -46,7 +46,7 @@ impl Three<'_> {
     pub(super) fn signal(
         &self,
         column: usize,
-        undivided: Option<&[f64]>,
+        monolithic: Option<&[f64]>,
         sequence: Option<&[f64]>,
         wish: &VerifyOptions<'_>,
     ) -> SignalError {
@@ -61,7 +61,7 @@ impl Three<'_> {
         }
         let (basis, order, error_bar, at) = self.error_bar(column, largest, differences, apart.1);
         let distance = |from: Option<&[f64]>| from.and_then(|from| self.base.distance(column, from));
-        let known = distance(undivided);
+        let known = distance(monolithic);
         let mut judged = SignalError {
             name: self.base.signals[column].0.clone(),
             unit: self.base.units[column].clone(),
@@ -72,7 +72,7 @@ impl Three<'_> {
             order,
             error_bar,
             basis,
-            from_undivided: known.map(|(distance, _)| distance),
+            from_monolithic: known.map(|(distance, _)| distance),
             from_other_sequence: distance(sequence).map(|(distance, _)| distance),
             allowed: wish.absolute + wish.tolerance * largest,
         };

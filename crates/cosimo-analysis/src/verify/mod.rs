@@ -1,4 +1,4 @@
-//! Whether to believe a run: the same system again with half and quarter of every step, in another sequence, and undivided.
+//! Whether to believe a run: the same system again with half and quarter of every step, in another sequence, and monolithic.
 //! Where errors fall with the step as they should, three step sizes tell how large they are (Richardson); the energy defect
 //! of every bond is held against that error, since nothing makes the two agree.
 //!
@@ -137,7 +137,7 @@ pub struct Verification {
     pub no_other_sequence: Option<String>,
     pub monolithic: Option<MonolithicSource>,
     /// Why there is none.
-    pub no_undivided: Option<String>,
+    pub no_monolithic: Option<String>,
     /// The worst first.
     pub signals: Vec<SignalError>,
     pub bonds: Vec<BondError>,
@@ -173,8 +173,8 @@ pub struct SignalError {
     pub order: Option<f64>,
     pub error_bar: f64,
     pub basis: Basis,
-    /// The largest distance from the undivided form.
-    pub from_undivided: Option<f64>,
+    /// The largest distance from the monolithic reference.
+    pub from_monolithic: Option<f64>,
     /// The largest distance from the other sequence.
     pub from_other_sequence: Option<f64>,
     pub allowed: f64,
@@ -195,7 +195,7 @@ pub enum Basis {
 impl SignalError {
     /// The bar, or what is known to be the error where that is larger.
     pub fn error(&self) -> f64 {
-        self.from_undivided.map_or(self.error_bar, |known| known.max(self.error_bar))
+        self.from_monolithic.map_or(self.error_bar, |known| known.max(self.error_bar))
     }
 
     /// The error as a part of the largest value; nothing where it is next to nothing.
@@ -203,10 +203,10 @@ impl SignalError {
         if self.error() <= absolute { 0.0 } else { self.error() / self.largest }
     }
 
-    /// The error bar is not what the undivided form shows.
+    /// The error bar is not what the monolithic reference shows.
     pub fn contradicted(&self) -> bool {
         let off = |known: f64| known.max(self.error_bar) > 2.0 * known.min(self.error_bar);
-        self.from_undivided.is_some_and(|known| known.max(self.error_bar) > self.allowed && off(known))
+        self.from_monolithic.is_some_and(|known| known.max(self.error_bar) > self.allowed && off(known))
     }
 
     /// In units of what is allowed.
@@ -260,7 +260,7 @@ pub enum Agreement {
     DefectLarge,
 }
 
-/// Runs the system, reruns it, and judges. The truth is that of the undivided model, where the system has one.
+/// Runs the system, reruns it, and judges. The truth is that of the monolithic reference, where the system has one.
 pub fn verify(
     system: &System,
     registry: &Registry,
@@ -280,7 +280,7 @@ pub fn verify(
     let along = RerunContext { base: &base, steady, registry, watch: wish.watch };
     let Reruns { half, quarter, sequence, monolithic: strong } =
         along.reruns(&system, truth.is_err(), wish.jobs)?;
-    let undivided = match truth {
+    let monolithic = match truth {
         Ok(truth) => truth(&base.kept_instants())
             .map(|solution| (MonolithicSource::Reference, base.columns_of(&solution))),
         Err(reason) => strong
@@ -288,7 +288,7 @@ pub fn verify(
             .map_err(|cause| format!("{reason}; {cause}")),
     };
     let three = Three { base: &base, half: &half, quarter: &quarter };
-    let known = undivided.as_ref().ok().map(|(_, values)| values.as_slice());
+    let known = monolithic.as_ref().ok().map(|(_, values)| values.as_slice());
     let other = sequence.as_ref().ok().map(|(_, found)| found.values.as_slice());
     let judged: Vec<SignalError> =
         (0..base.signals.len()).map(|column| three.signal(column, known, other, wish)).collect();
@@ -324,8 +324,8 @@ pub fn verify(
         to,
         other_sequence: sequence.as_ref().ok().map(|(name, _)| *name),
         no_other_sequence: sequence.err(),
-        monolithic: undivided.as_ref().ok().map(|(which, _)| *which),
-        no_undivided: undivided.err(),
+        monolithic: monolithic.as_ref().ok().map(|(which, _)| *which),
+        no_monolithic: monolithic.err(),
         signals,
         bonds,
     })

@@ -17,7 +17,7 @@ const MEETS: f64 = 1e-6;
 /// Numbers kept of each run, and the fewest and most instants.
 const KEPT: usize = 1 << 20;
 const INSTANTS: (usize, usize) = (256, 4096);
-/// Tolerances of the undivided form, where it is integrated.
+/// Tolerances of the monolithic reference, where it is integrated.
 const STRONG: [(&str, f64); 2] = [("relative", 1e-9), ("absolute", 1e-10)];
 
 pub(super) fn planned(system: &System, registry: &Registry) -> Result<Plan, VariantError> {

@@ -1,4 +1,4 @@
-//! `cosimo verify` against undivided models: error bars are right within a factor of two, and where the energy defect
+//! `cosimo verify` against monolithic reference: error bars are right within a factor of two, and where the energy defect
 //! says something else than the error, that is said.
 
 use std::path::Path;
@@ -56,9 +56,9 @@ fn signal<'a>(found: &'a Verification, name: &str) -> &'a SignalError {
     found.signals.iter().find(|signal| signal.name == name).unwrap_or_else(|| panic!("no `{name}`"))
 }
 
-/// Every signal that the undivided model has: how the error bar relates to the error.
+/// Every signal that the monolithic reference has: how the error bar relates to the error.
 fn ratios(found: &Verification) -> Vec<(String, f64)> {
-    let known = found.signals.iter().filter_map(|signal| Some((signal, signal.from_undivided?)));
+    let known = found.signals.iter().filter_map(|signal| Some((signal, signal.from_monolithic?)));
     known.map(|(signal, error)| (signal.name.clone(), signal.error_bar / error)).collect()
 }
 
@@ -146,7 +146,7 @@ fn long_runs_are_compared_at_some_of_their_instants() {
     assert_bars(&found, "long");
 }
 
-/// The distance from the undivided model that is shown is that of the rows of the run.
+/// The distance from the monolithic reference that is shown is that of the rows of the run.
 #[test]
 fn what_is_shown_as_error_is_the_error_of_the_run() {
     let text = DualMass { method: "input = \"linear\"\nstep = { size = 0.02 }", ..DUAL_MASS }.text();
@@ -157,10 +157,10 @@ fn what_is_shown_as_error_is_the_error_of_the_run() {
     for (name, place) in [("left.x", 0), ("right.v", 3)] {
         let errors =
             table.column(name).unwrap().iter().zip(&exact).map(|(value, row)| (value - row[place]).abs());
-        assert_eq!(signal(&found, name).from_undivided, errors.reduce(f64::max), "{name}");
+        assert_eq!(signal(&found, name).from_monolithic, errors.reduce(f64::max), "{name}");
     }
     assert_eq!((found.steps, found.instants, found.from, found.to), (500, 501, 0.0, 10.0));
-    assert!(signal(&found, "left.f").from_undivided.is_none());
+    assert!(signal(&found, "left.f").from_monolithic.is_none());
 }
 
 #[test]
@@ -262,13 +262,13 @@ fn units_for_model_exchange_are_their_own_undivided_form() {
     };
     for (name, place) in [("left.x", 0), ("left.v", 1), ("right.x", 2), ("right.v", 3)] {
         let judged = signal(&found, name);
-        let (known, error) = (judged.from_undivided.unwrap(), exact(name, place));
+        let (known, error) = (judged.from_monolithic.unwrap(), exact(name, place));
         assert!((known / error - 1.0).abs() < 1e-3, "{name}: {known} and {error}");
         assert!((0.5..=2.0).contains(&(judged.error_bar / error)), "{name}: {judged:?}");
     }
     // Native models have no such form, which is said.
     let native = DualMass { made: Made::Native, ..dual };
-    let reason = verified(&read(&native.text(), &folder())).no_undivided.unwrap();
+    let reason = verified(&read(&native.text(), &folder())).no_monolithic.unwrap();
     assert!(reason.starts_with("no reference; "), "{reason}");
 }
 

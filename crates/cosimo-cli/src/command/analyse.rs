@@ -126,7 +126,7 @@ fn constant_step(system: &System) -> Result<f64, u8> {
     step.size.ok_or_else(|| {
         let (least, most) = (number_text(step.min), number_text(step.max));
         let message = format!(
-            "one step size is wanted, and those of the system vary: law `{}`, {least} to {most} s",
+            "one step size is expected, and those of the system vary: law `{}`, {least} to {most} s",
             system.methods.controller.name
         );
         report::refused(message, Some("say which one to look at, as in `--step 1e-3`"))

@@ -12,12 +12,12 @@ use cosimo::system::{Document, Files, Severity};
 use crate::load::{Subject, isolated};
 use crate::{exit, output, report};
 
-/// Check a system before it runs: every problem and every remark, with its place, and a forecast
+/// Check a system before it runs: every problem and every warning, with its place, and a forecast
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     subject: Subject,
-    /// Make remarks count as errors
+    /// Make warnings count as errors
     #[arg(long)]
     strict: bool,
     /// Do not forecast stability, for which simulators are started and take a few steps
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     isolated(told, |crash| answer(Some(Err(crash.into()))))
 }
 
-/// Remarks that differ in the component only are shown with their places up to this number, then once with a count.
+/// Warnings that differ in the component only are shown with their places up to this number, then once with a count.
 const MOST_ALIKE: usize = 5;
 
 fn show(
@@ -87,7 +87,7 @@ fn show(
 
 fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
     let several = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let counts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "remark")]
+    let counts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning")]
         .into_iter()
         .map(|(severity, word)| (findings.count(severity), word))
         .filter(|(count, _)| *count > 0)

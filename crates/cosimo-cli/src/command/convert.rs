@@ -45,10 +45,10 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         return Err(report::refused(message, Some("choose another name, or replace it with `--overwrite`")));
     }
     let document = read(&args.from, &ReadOptions { variant: args.variant.clone() }, &registry)?;
-    report::remarks(&document.problems);
+    report::warnings(&document.problems);
     match write(&document, &args.to, &registry) {
         Ok(written) => {
-            report::remarks(&written.warnings);
+            report::warnings(&written.warnings);
             written.files.iter().for_each(|file| println!("wrote {}", file.display()));
             Ok(())
         }

@@ -23,6 +23,6 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         return Ok(());
     }
     print!("{}", plan_text::text(&system, &plan.layout, &registry));
-    report::remarks(&plan.warnings);
+    report::warnings(&plan.warnings);
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::{output, report};
 use cosimo::catalogue::families;
 use cosimo::core::registry::suggest;
 
-/// Say what the code of an error or a remark means and what to do about it, or list all codes
+/// Say what the code of an error or a warning means and what to do about it, or list all codes
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What stands in brackets, such as plan/driven-twice
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         return Ok(());
     };
     // As it is copied from a message.
-    let code = asked.trim_start_matches("error").trim_start_matches("remark");
+    let code = asked.trim_start_matches("error").trim_start_matches("warning");
     let code = code.trim_start_matches('[').trim_end_matches(':').trim_end_matches(']');
     let Some(page) = pages.clone().find(|page| page.code == code) else {
         // The second half of a code, or the beginning of one.

@@ -31,9 +31,9 @@ pub(crate) struct Args {
     /// Largest residual of an algebraic loop, as a part of the largest value of its unknown
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     max_loop_residual: Option<f64>,
-    /// Fail where the run had remarks
+    /// Fail where the run had warnings
     #[arg(long)]
-    no_remarks: bool,
+    no_warnings: bool,
     /// Let a run pass that failed or was interrupted; else it must have come to its end
     #[arg(long)]
     allow_incomplete: bool,
@@ -77,7 +77,7 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
     ];
     for (option, value) in numbers {
         if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
-            wrong.push(format!("`{option}` must be a finite number not below 0, found {value}"));
+            wrong.push(format!("`{option}` must be a finite number not below 0, got {value}"));
         }
     }
     let mut bonds = Vec::new();
@@ -87,7 +87,7 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
             Some((name, Ok(value))) if !name.is_empty() && value >= 0.0 => {
                 bonds.push((name.to_owned(), value))
             }
-            _ => wrong.push(format!("`--bond {text}`: wanted is NAME=X with a number not below 0, or inf")),
+            _ => wrong.push(format!("`--bond {text}`: expected is NAME=X with a number not below 0, or inf")),
         }
     }
     if !wrong.is_empty() {
@@ -100,7 +100,7 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
         indicator: args.max_indicator,
         rejected: args.max_rejected,
         loop_residual: args.max_loop_residual,
-        no_remarks: args.no_remarks,
+        no_warnings: args.no_warnings,
         incomplete: args.allow_incomplete,
     })
 }
@@ -127,7 +127,7 @@ fn print(checks: &[GateCheck], file: &Path) {
     for GateCheck { criterion, about, wanted, found, pass } in checks {
         let word = if *pass { "pass" } else { "FAIL" };
         let about = if about.is_empty() { String::new() } else { format!(" of {about}") };
-        println!("{word}  {criterion}{about}: wanted {wanted}, found {found}");
+        println!("{word}  {criterion}{about}: wanted {wanted}, got {found}");
     }
     let failed = checks.iter().filter(|check| !check.pass).count();
     match failed {

@@ -102,8 +102,8 @@ fn as_text(unit: &Fmu, file: &Path) -> String {
     }
     text += "\n\n";
     text += &table(about);
-    for remark in warnings(about) {
-        text += &format!("remark: {remark}\n");
+    for warning in warnings(about) {
+        text += &format!("warning: {warning}\n");
     }
     text
 }

@@ -46,8 +46,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let wanted =
         PlotSelection { patterns: &args.vars, from: args.from, to: args.to, difference: args.difference };
     let seen = overlay(&sources, &wanted).map_err(|error| report::refused(&error, error.hint()))?;
-    for remark in &seen.warnings {
-        eprintln!("remark: {remark}");
+    for warning in &seen.warnings {
+        eprintln!("warning: {warning}");
     }
     let title = sources.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
     let figure = Figure::new(title, seen.panels);
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 fn check(args: &Args) -> Result<(), u8> {
     for (option, value) in [("--from", args.from), ("--to", args.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
-            return Err(report::refused(format!("`{option}` must be a finite number, found {value}"), None));
+            return Err(report::refused(format!("`{option}` must be a finite number, got {value}"), None));
         }
     }
     if let (Some(from), Some(to)) = (args.from, args.to)

@@ -1,4 +1,4 @@
-//! `cosimo reference`: the undivided solution of a system that declares one, as a table of its ports. Written
+//! `cosimo reference`: the monolithic reference of a system that declares one, as a table of its ports. Written
 //! from before the start it serves as a history.
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use cosimo::{record, reference};
 use crate::load::{endings, read};
 use crate::report;
 
-/// Write the undivided solution of a system, for comparison or as a start history
+/// Write the monolithic reference of a system, for comparison or as a start history
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// System file with a `[reference]`

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let (rows, unseen): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !row.starts_with("003/instability"));
     if !unseen.is_empty() {
-        eprintln!("remark: neutral steps are left out: FMUs for co-simulation do not show their states");
+        eprintln!("warning: neutral steps are left out: FMUs for co-simulation do not show their states");
     }
     let rows = if args.fmu == Some(1) {
         let count = rows.len();
@@ -122,14 +122,14 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
                 json.push(CellValue { id: &cell.id, value: measured, printed: &cell.printed });
                 continue;
             }
-            let remark = match (changed, agrees) {
+            let warning = match (changed, agrees) {
                 (true, _) => "",
                 (false, true) => "agrees",
                 (false, false) => "DIFFERS",
             };
             bar.suspend(|| {
                 println!(
-                    "{:<46} {:>8} {} {} {remark}",
+                    "{:<46} {:>8} {} {} {warning}",
                     cell.id,
                     cell.printed,
                     reference(cell),

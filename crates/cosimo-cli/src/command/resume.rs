@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     eprintln!("resuming: cosimo {}", words.collect::<Vec<_>>().join(" "));
     let inside: Vec<PathBuf> = here.iter().cloned().chain(paths::folder(&file).canonicalize().ok()).collect();
     if let Some(there) = folder.canonicalize().ok().filter(|there| Some(there) != here.as_ref()) {
-        eprintln!("remark: the run goes on in `{}`, where it was started", there.display());
+        eprintln!("warning: the run goes on in `{}`, where it was started", there.display());
     }
     std::env::set_current_dir(&folder).map_err(|cause| {
         let message = format!("cannot go to `{}`, where the run was started: {cause}", folder.display());

@@ -40,7 +40,7 @@ pub(crate) struct RunOptions {
     /// A report to look at in a browser: one HTML file with verdict, ledger, plan and curves of what is recorded
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// What the run came to, for `cosimo gate` and archives: energy defects, methods, steps, loops, remarks, hashes
+    /// What the run came to, for `cosimo gate` and archives: energy defects, methods, steps, loops, warnings, hashes
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
     /// Threads that simulators are spread over; the results do not depend on it [default: 1]
@@ -61,7 +61,7 @@ pub(crate) struct RunOptions {
 
 fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
-    factor.ok_or_else(|| "a number above 0 is wanted".into())
+    factor.ok_or_else(|| "a number above 0 is expected".into())
 }
 
 impl RunOptions {
@@ -155,7 +155,7 @@ pub(crate) fn configure<'o>(args: &Args, words: &[String]) -> Result<Simulation<
 
 /// Runs it, shows what it came to, and says how it ended.
 pub(crate) fn execute(args: &Args, simulation: Simulation<'_>, interruption: Interruption) -> Result<(), u8> {
-    let simulation = simulation.interrupted_by(interruption.asked).on_warning(report::remarks);
+    let simulation = simulation.interrupted_by(interruption.asked).on_warning(report::warnings);
     let run = simulation.start_unattended().map_err(|error| report::failure(&error))?;
     let (experiment, resumed) = (run.inputs().system.experiment.clone(), run.inputs().resumed.clone());
     let outcome = run.complete();
@@ -191,19 +191,19 @@ pub(crate) fn execute(args: &Args, simulation: Simulation<'_>, interruption: Int
 }
 
 /// How far signals are off, where that is known: another question than the energy defect.
-fn distances(undivided: &MonolithicReference<'_>, summary: &Summary) {
-    if undivided.ports.is_empty() {
+fn distances(monolithic: &MonolithicReference<'_>, summary: &Summary) {
+    if monolithic.ports.is_empty() {
         return;
     }
-    println!("\nagainst the undivided model          largest error   of largest value   at t");
-    if !undivided.about.is_empty() {
-        println!("  ({})", undivided.about);
+    println!("\nagainst the monolithic reference          largest error   of largest value   at t");
+    if !monolithic.about.is_empty() {
+        println!("  ({})", monolithic.about);
     }
-    for ReferenceDeviation { name, unit, error, share, at } in undivided.ports {
+    for ReferenceDeviation { name, unit, error, share, at } in monolithic.ports {
         let name = if unit.is_empty() || unit == "1" { name.clone() } else { format!("{name} [{unit}]") };
         println!("  {name:<34} {error:>14.3e}   {:>14.4} %   {} s", 100.0 * share, three_digits(*at));
     }
-    if let Some(words) = undivided.beside(&summary.bonds) {
+    if let Some(words) = monolithic.beside(&summary.bonds) {
         println!("{words}");
     }
 }

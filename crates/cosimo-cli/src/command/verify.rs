@@ -1,4 +1,4 @@
-//! `cosimo verify`: whether to believe a run. It is run again with smaller steps, in another sequence and undivided; what
+//! `cosimo verify`: whether to believe a run. It is run again with smaller steps, in another sequence and monolithic; what
 //! comes of that is an error bar for every output, and what the energy defect is worth beside it.
 
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ run.\nThe error bar says how far a signal is off at its worst instant. The verdi
 /// How many signals are listed unless all are asked for.
 const SHOWN: usize = 12;
 
-/// Rerun a system with smaller steps, in another sequence and undivided: error bars, and whether to believe it
+/// Rerun a system with smaller steps, in another sequence and monolithic: error bars, and whether to believe it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     not_negative(&[("--tolerance", args.tolerance), ("--absolute", args.absolute)])?;
     let (registry, interruption) = (cosimo::registry(), Interruption::watch());
     let LoadedSystem { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
-    report::remarks(&plan.warnings);
+    report::warnings(&plan.warnings);
     // Each run makes its own plan, on its own thread: rollback is tried in another process while there is only this one.
     Run::check_rollback(plan).map_err(|error| report::failure(&error.into()))?;
     let solve = |times: &[f64]| {
@@ -184,9 +184,9 @@ fn print(found: &Verification, name: &str, all: bool) {
         None => println!("no other sequence: {}", found.no_other_sequence.as_deref().unwrap_or_default()),
     }
     match found.monolithic {
-        Some(MonolithicSource::Reference) => println!("undivided: the reference model of the system"),
-        Some(MonolithicSource::Strong) => println!("undivided: all FMUs integrated together"),
-        None => println!("no undivided form: {}", found.no_undivided.as_deref().unwrap_or_default()),
+        Some(MonolithicSource::Reference) => println!("monolithic: the reference model of the system"),
+        Some(MonolithicSource::Strong) => println!("monolithic: all FMUs integrated together"),
+        None => println!("no monolithic reference: {}", found.no_monolithic.as_deref().unwrap_or_default()),
     }
     println!("compared at {} common instants from {} to {} s\n", found.instants, found.from, found.to);
     signals(found, all);
@@ -210,7 +210,7 @@ fn signals(found: &Verification, all: bool) {
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(6);
     println!(
         "{:<width$}  {:>10}  {:>6}  {:>10}  {:>10}  {:>14}  {:>13}",
-        "signal", "largest", "order", "error bar", "of largest", "from undivided", "from sequence"
+        "signal", "largest", "order", "error bar", "of largest", "from monolithic", "from sequence"
     );
     let maybe = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3e}"));
     for (name, signal) in names.iter().zip(&found.signals) {
@@ -226,7 +226,7 @@ fn signals(found: &Verification, all: bool) {
             signal.largest,
             signal.error_bar,
             share(signal),
-            maybe(signal.from_undivided),
+            maybe(signal.from_monolithic),
             maybe(signal.from_other_sequence)
         );
     }
@@ -247,7 +247,7 @@ fn signals(found: &Verification, all: bool) {
     let contradicted = named(SignalError::contradicted);
     if !contradicted.is_empty() {
         println!(
-            "error bar and distance from the undivided form differ by more than a factor of 2, the larger counts: {contradicted}"
+            "error bar and distance from the monolithic reference differ by more than a factor of 2, the larger counts: {contradicted}"
         );
     }
 }

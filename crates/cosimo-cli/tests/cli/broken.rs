@@ -362,9 +362,9 @@ fn libraries_that_are_none_for_this_machine() {
         cage.with_binary(&binary);
         // How long a library is, is the compiler's affair.
         let mut answers = cage.answers();
-        while let Some(at) = answers.find("wanted at least ") {
+        while let Some(at) = answers.find("expected at least ") {
             let end = at + answers[at..].find(['(', '\n']).unwrap();
-            answers.replace_range(at..end, "wanted N bytes, found fewer ");
+            answers.replace_range(at..end, "expected N bytes, got fewer ");
         }
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, answers) });
     }

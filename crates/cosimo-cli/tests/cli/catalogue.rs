@@ -37,7 +37,8 @@ fn codes(folder: &Path, families: &BTreeSet<&str>, found: &mut BTreeSet<String>)
             let Some((family, name)) = pair[1].split_once('/') else { continue };
             let word =
                 |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-            let said = ["error(", "remark(", "hinted("].iter().any(|call| pair[0].trim_end().ends_with(call));
+            let said =
+                ["error(", "warning(", "hinted("].iter().any(|call| pair[0].trim_end().ends_with(call));
             if word(family) && word(name) && (families.contains(family) || said) {
                 found.insert(pair[1].to_owned());
             }
@@ -91,7 +92,7 @@ fn examples_give_the_code_of_their_page() {
             let words = words(line);
             let output = cosimo(&root(), &words.iter().map(String::as_str).collect::<Vec<_>>());
             let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-            let wanted = [format!("error[{code}]"), format!("remark[{code}]")];
+            let wanted = [format!("error[{code}]"), format!("warning[{code}]")];
             assert!(wanted.iter().any(|words| said.contains(words)), "{code}: `cosimo {line}` says\n{said}");
             run += 1;
         }

@@ -187,7 +187,9 @@ fn loops_are_told_with_their_residuals_at_the_start_and_later() {
     validate(&folder, &["cert.json"]);
     assert!(gate(&folder, &["cert.json", "--max-loop-residual", "1e-9"]).contains("exit 0"));
     let told = gate(&folder, &["cert.json", "--max-defect", "1"]);
-    assert!(told.contains("FAIL  energy-defect: wanted a power bond to measure") && told.contains("exit 1"));
+    assert!(
+        told.contains("FAIL  energy-defect: expected a power bond to measure") && told.contains("exit 1")
+    );
     // Where outputs are not renewed, nobody solves it again.
     let stale = gain_loop(-0.2).replace("fresh", "stale");
     std::fs::write(folder.join("system.toml"), stale).unwrap();
@@ -268,15 +270,15 @@ fn a_gate_passes_and_fails_where_it_should() {
         "0.1",
         "--max-rejected",
         "0",
-        "--no-remarks",
+        "--no-warnings",
     ];
     let told = gate(&folder, &all);
     for line in [
-        "pass  complete: wanted a run to its end, found finished",
-        "FAIL  energy-defect of bond `strut`: wanted at most 1e-9 of the energy exchanged, found ",
-        "FAIL  indicator: wanted at most 1e-1 in every step, found ",
-        "pass  rejected: wanted at most 0 steps rejected, found 0",
-        "pass  remarks: wanted no remark, found none",
+        "pass  complete: expected a run to its end, got finished",
+        "FAIL  energy-defect of bond `strut`: expected at most 1e-9 of the energy exchanged, got ",
+        "FAIL  indicator: expected at most 1e-1 in every step, got ",
+        "pass  rejected: expected at most 0 steps rejected, got 0",
+        "pass  warnings: expected no warning, got none",
         "cert.json: failed 2 of 6 criteria\nexit 1\n",
     ] {
         assert!(told.contains(line), "`{line}` is not in\n{told}");
@@ -323,7 +325,7 @@ fn bad_certificates_and_bad_wishes_are_refused() {
     let mut damaged = good.clone();
     damaged["bonds"][0]["energy_defect"] = "NaN".into();
     damaged["steps"]["rejected"] = serde_json::json!(-3);
-    damaged["remarks"] = Value::Null;
+    damaged["warnings"] = Value::Null;
     write("damaged.json", &damaged.to_string());
     let nan = good["bonds"][0]["energy_defect"].to_string();
     write("nan.json", &text.replacen(&format!("\"energy_defect\": {nan}"), "\"energy_defect\": NaN", 1));

@@ -291,7 +291,7 @@ const CASES: &[Case] = &[
         &[("\"mass.fmu\"", "\"limited.fmu\"\nparameters = { m = -1.0 }")],
         &["plan/parameter"],
     ),
-    units("component-remark", &[("mass.fmu", "odd.fmu")], &["plan/component"]),
+    units("component-warning", &[("mass.fmu", "odd.fmu")], &["plan/component"]),
     // Ports and wires.
     units("unknown-port", &[("\"mass.F\"", "\"mass.force\"")], &["plan/unknown-port"]),
     units("unknown-start", &[("\"mass.fmu\"", "\"mass.fmu\"\nstart = { f = 1.0 }")], &["plan/unknown-port"]),
@@ -763,7 +763,7 @@ fn every_message_as_people_and_programs_read_it() {
         let problems = parsed["problems"].as_array().unwrap();
         let codes: Vec<&str> = problems.iter().map(|problem| problem["code"].as_str().unwrap()).collect();
         if codes != case.codes {
-            wrong.push(format!("{}: wanted {:?}, found {codes:?}", case.name, case.codes));
+            wrong.push(format!("{}: expected {:?}, got {codes:?}", case.name, case.codes));
         }
         let errors = problems.iter().filter(|problem| problem["severity"] == "error").count();
         assert_eq!(code, if errors > 0 { 2 } else { 0 }, "{}", case.name);

@@ -133,7 +133,7 @@ fn results_summary_and_threads() {
         let args = ["run", "system.toml", "--out", rows, "--summary-json", summary, "--threads", threads];
         let text = stdout(&folder, &args);
         assert!(text.contains("verdict: energy defect of bond `strut`"), "{text}");
-        assert!(text.contains("against the undivided model"), "{text}");
+        assert!(text.contains("against the monolithic reference"), "{text}");
     }
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(read("one.csv"), read("two.csv"), "results must not depend on the number of threads");

@@ -133,7 +133,7 @@ fn number(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// As other programs see a file, before anything has mended it. A text that ends in the middle of a line is a table, too.
+/// As other programs see a file, before anything has fixed it. A text that ends in the middle of a line is a table, too.
 fn opens_elsewhere(file: &Path) {
     const OPEN: &str = "import sys\n\
         name = sys.argv[1]\n\

@@ -67,7 +67,7 @@ fn what_a_unit_does_not_say_is_said() {
     let output = info(&folder, &["pump.fmu", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
-        json["remarks"][0],
+        json["warnings"][0],
         "the unit does not say on which inputs these outputs depend at once, so all are assumed: q (`parameters \
          = { \"cosimo.feedthrough\" = \"probed\" }` finds out, `\"none\"` says that there are none)"
     );

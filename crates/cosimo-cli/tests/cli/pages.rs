@@ -249,7 +249,10 @@ fn made() -> Vec<(&'static str, &'static str, PathBuf, Vec<&'static str>)> {
 fn says(folder: &Path, args: &[&str], code: &str) -> (bool, String) {
     let output = cosimo(folder, args);
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    (said.contains(&format!("error[{code}]")) || said.contains(&format!("remark[{code}]")), said.into_owned())
+    (
+        said.contains(&format!("error[{code}]")) || said.contains(&format!("warning[{code}]")),
+        said.into_owned(),
+    )
 }
 
 /// The good files of a family, and how they are looked at.

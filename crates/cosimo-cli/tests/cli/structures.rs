@@ -73,9 +73,9 @@ fn problems_of_the_plan_are_shown_in_the_file_of_the_value() {
 }
 
 #[test]
-fn remarks_have_a_place() {
+fn warnings_have_a_place() {
     let folder = fixture(
-        "structure-remarks",
+        "structure-warnings",
         &[("<ssd:SystemGeometry", "<ssd:Geometry"), ("set.solver", "set.sovler")],
     );
     let output = cosimo(&folder, &["explain", "SystemStructure.ssd"]);

@@ -1,4 +1,4 @@
-//! `cosimo verify` as a person meets it. Its numbers are tested against undivided models beside the engine.
+//! `cosimo verify` as a person meets it. Its numbers are tested against monolithic reference beside the engine.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -61,11 +61,11 @@ fn controlled_steps_as_json() {
     let output = cosimo(&folder, &["verify", "system.toml", "--json"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(if found["believed"] == true { 0 } else { 1 }));
-    assert_eq!((&found["controlled"], &found["undivided"]), (&true.into(), &"reference".into()));
+    assert_eq!((&found["controlled"], &found["monolithic"]), (&true.into(), &"reference".into()));
     assert!(found["smallest_step"].as_f64().unwrap() < found["largest_step"].as_f64().unwrap());
     let signals = found["signals"].as_array().unwrap();
     let wheel = signals.iter().find(|signal| signal["name"] == "wheel.z").unwrap();
-    let [bar, error] = ["error_bar", "from_undivided"].map(|word| wheel[word].as_f64().unwrap());
+    let [bar, error] = ["error_bar", "from_monolithic"].map(|word| wheel[word].as_f64().unwrap());
     assert!((0.5..=2.0).contains(&(bar / error)), "{wheel}");
     assert_eq!(found["bonds"][0]["name"], "strut");
     let words = found["bonds"][0]["words"].as_str().unwrap();
@@ -115,11 +115,14 @@ fn without_an_undivided_form_it_is_said_why() {
     let text = std::fs::read_to_string(folder.join("system.toml")).unwrap();
     std::fs::write(folder.join("system.toml"), &text[..text.find("[reference]").unwrap()]).unwrap();
     let said = told(&folder, &["system.toml"]);
-    assert!(said.contains("no undivided form: the system has no `[reference]`; "), "{said}");
+    assert!(said.contains("no monolithic reference: the system has no `[reference]`; "), "{said}");
     dual_mass(&folder, &[]);
     std::fs::write(folder.join("s.toml"), "[[action]]\nat = 1.0\nstuck = \"left.x_far\"\n").unwrap();
     let said = told(&folder, &["system.toml", "--scenario", "s.toml"]);
-    assert!(said.contains("no undivided form: the `[reference]` knows nothing of the scenario"), "{said}");
+    assert!(
+        said.contains("no monolithic reference: the `[reference]` knows nothing of the scenario"),
+        "{said}"
+    );
 }
 
 #[test]

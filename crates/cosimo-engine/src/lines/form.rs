@@ -60,7 +60,7 @@ pub(crate) fn form(
     let ways: Vec<Boundary> =
         (0..names.len()).map(|component| way(component, &draft, &ports, problems)).collect();
     for line in &links.lines {
-        remark_delays(line, problems);
+        warning_delays(line, problems);
     }
     let efforts: Vec<f64> =
         links.lines.iter().map(|line| first_effort(line, system, &ports, problems)).collect();
@@ -144,7 +144,7 @@ impl IslandCut<'_> {
                 .filter(|_| decl.impedances == Impedances::Own && decl.factor[side] == 1.0)
                 .map(|(_, output)| *output);
             if let Some(output) = owner {
-                problems.push(remark_owner(found, side, name, interface, output));
+                problems.push(warning_owner(found, side, name, interface, output));
             }
             ends.push(EndState::new((line, side), place, at, decl, self.efforts[line], steady, owner));
         }
@@ -347,7 +347,7 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
 }
 
 /// Delays that may differ while each end has an impedance of its own make energy where the heavier side has the longer one.
-fn remark_delays(line: &Line, problems: &mut Vec<Problem>) {
+fn warning_delays(line: &Line, problems: &mut Vec<Problem>) {
     let decl = &line.decl;
     if decl.impedances == Impedances::Own
         && (decl.most[0] != decl.most[1] || decl.factor[0] != decl.factor[1])
@@ -368,7 +368,7 @@ fn remark_delays(line: &Line, problems: &mut Vec<Problem>) {
 }
 
 /// A simulator that stretches the line itself has its own idea of what stands still.
-fn remark_owner(line: &Line, side: usize, name: &str, interface: &Interface, output: usize) -> Problem {
+fn warning_owner(line: &Line, side: usize, name: &str, interface: &Interface, output: usize) -> Problem {
     let message = format!(
         "line `{}`: `{name}` controls the delay of side {} itself, up to {} times its shortest, and tells it by `{}`; it takes \
          back its own steps, and `steady`, `hold` and `rollback` are not looked at there",
@@ -422,7 +422,7 @@ fn step(
     let inside = piece.alone && ways[piece.members[0]] == Boundary::Inside;
     // Whether others hear of every step of its solver.
     let shows = inside && ports.interfaces[piece.members[0]].abilities.returns_each_internal_step;
-    // What is refused for another reason needs no remark.
+    // What is refused for another reason needs no warning.
     let hides = !shows && piece.members.iter().all(|member| ways[*member] != Boundary::Held);
     let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
     let name = &draft.links.lines[line].name;

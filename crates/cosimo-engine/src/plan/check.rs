@@ -163,7 +163,7 @@ impl Inspection<'_> {
                 cosimo_system::write::key(&port.name),
                 number_text(value)
             );
-            found.push(self.ports.about(component.remark("check/constant-input", message).hint(hint), end));
+            found.push(self.ports.about(component.warning("check/constant-input", message).hint(hint), end));
         }
     }
 
@@ -297,7 +297,7 @@ impl Inspection<'_> {
                 number_text(size)
             );
             let hint = format!("the nearest size that fits is {} s", number_text(fitting));
-            found.push(component.remark("check/step-size", message).hint(hint));
+            found.push(component.warning("check/step-size", message).hint(hint));
         }
     }
 
@@ -308,7 +308,7 @@ impl Inspection<'_> {
         for (index, component) in self.system.components.iter().enumerate().filter(|_| several) {
             if !joined.contains(&index) {
                 let message = format!("component `{}` is connected to nobody", component.name);
-                found.push(component.remark("check/lonely-component", message));
+                found.push(component.warning("check/lonely-component", message));
             }
         }
     }
@@ -319,8 +319,8 @@ impl Inspection<'_> {
         for (path, column, span) in ports {
             if let Err(Some(problem)) = self.ports.output(path, span) {
                 let message = format!("no comparison with `{column}`: {}", problem.message);
-                let remark = Problem::warning("check/reference-port", message, span.clone());
-                found.push(Problem { hint: problem.hint, about: problem.about, ..remark });
+                let warning = Problem::warning("check/reference-port", message, span.clone());
+                found.push(Problem { hint: problem.hint, about: problem.about, ..warning });
             }
         }
     }

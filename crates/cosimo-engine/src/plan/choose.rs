@@ -138,7 +138,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What is odd at a place, and what to do.
-    pub(super) fn remark(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
+    pub(super) fn warning(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
         self.say(Problem::warning(code, message, span.clone()).hint(hint));
     }
 

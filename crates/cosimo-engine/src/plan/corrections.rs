@@ -132,7 +132,7 @@ impl Planner<'_> {
             "it takes steps of one size and held inputs, and some twenty steps; derivatives that units give (`{given}`) or \
              that can be taken by rewinding (`{taken}`) are there at once"
         );
-        self.remark("plan/identified-jacobian", &choice.span, [&message, &hint]);
+        self.warning("plan/identified-jacobian", &choice.span, [&message, &hint]);
     }
 
     /// Where the linear models go of those simulators that show enough of themselves.

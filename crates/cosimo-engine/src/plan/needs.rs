@@ -228,7 +228,7 @@ impl Planner<'_> {
             let name = entry.name;
             let message =
                 format!("input `{name}` has nothing to choose by: {which}, so all are of degree {degree}");
-            self.remark("plan/nothing-to-choose", &choice.span, [&message, hint]);
+            self.warning("plan/nothing-to-choose", &choice.span, [&message, hint]);
         }
     }
 
@@ -262,7 +262,7 @@ impl Planner<'_> {
                  promise that they answer",
                 component.name
             );
-            self.say(component.remark("plan/answers-between-steps", message).hint(hint));
+            self.say(component.warning("plan/answers-between-steps", message).hint(hint));
         }
     }
 
@@ -277,7 +277,7 @@ impl Planner<'_> {
                  lower degree",
                 file.display()
             );
-            self.remark("plan/short-history", span, [&message, "let the file begin earlier"]);
+            self.warning("plan/short-history", span, [&message, "let the file begin earlier"]);
         }
     }
 
@@ -358,7 +358,7 @@ impl Planner<'_> {
                  takes or drives are applied as fitted",
                 component.name
             );
-            self.say(component.remark("plan/no-linear-model", message).hint(hint));
+            self.say(component.warning("plan/no-linear-model", message).hint(hint));
         }
     }
 
@@ -396,11 +396,11 @@ impl Planner<'_> {
                 recipe.controller.name
             );
             let hint = format!("choose an estimate, or the law `{law}`");
-            self.remark("plan/nothing-to-control", &recipe.controller.span, [&message, &hint]);
+            self.warning("plan/nothing-to-control", &recipe.controller.span, [&message, &hint]);
         }
         if adaptive && recipe.step.max.is_infinite() {
             let words = ["the step size has no upper limit", "write `max` in `[method] step`"];
-            self.remark("plan/no-maximum", &recipe.step.span, words);
+            self.warning("plan/no-maximum", &recipe.step.span, words);
         }
         let scale_given = recipe.estimate.options.iter().any(|(name, ..)| name == "energy_scale");
         let scaled = find(&self.registry.estimates, &recipe.estimate.name)
@@ -410,7 +410,7 @@ impl Planner<'_> {
                 let message = format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name);
                 let hint =
                     "set it to an energy that is typical of the bond; below it, residuals do not count much";
-                self.remark("plan/no-energy-scale", &recipe.estimate.span, [&message, hint]);
+                self.warning("plan/no-energy-scale", &recipe.estimate.span, [&message, hint]);
             }
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Prob
     let simulators = value_maps::around(multi_rate::around(simulators, system, problems), system);
     for (component, simulator) in system.components.iter().zip(&simulators) {
         if let Some(simulator) = simulator {
-            remark(component, simulator.interface(), problems);
+            warning(component, simulator.interface(), problems);
         }
     }
     simulators
@@ -150,7 +150,7 @@ fn is_discrete(path: &str, names: &Names<'_>, simulators: &OpenSimulators) -> Op
 }
 
 /// What a simulator has to say about itself; a talkative one is cut short.
-fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
+fn warning(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
     const MOST: usize = 3;
     let said = &interface.warnings;
     let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
@@ -161,7 +161,7 @@ fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Probl
     };
     said[..shown].iter().for_each(|words| add(words));
     if shown < said.len() {
-        add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
+        add(&format!("{} more warnings; `cosimo info` shows them all", said.len() - shown));
     }
     for (parameter, words) in &interface.parameter_warnings {
         let span = span_of(&component.parameters, parameter, &component.span);

@@ -197,7 +197,7 @@ impl<'a> Ports<'a> {
     }
 
     fn wrong_causality(&self, named: PowerVariable, words: &str, span: &Span) -> PortProblem {
-        let message = format!("`{}` is {words} is wanted", self.path(named));
+        let message = format!("`{}` is {words} is expected", self.path(named));
         Some(Box::new(self.about(Problem::error("plan/wrong-causality", message, span.clone()), named)))
     }
 

@@ -495,7 +495,7 @@ impl Resolver<'_, '_> {
                 Problem::error(
                     "plan/junction-causality",
                     format!(
-                        "the common {word} of junction `{name}` must be an output of exactly one side, found {}",
+                        "the common {word} of junction `{name}` must be an output of exactly one side, got {}",
                         hosts.len()
                     ),
                     decl.span.clone(),

@@ -595,7 +595,7 @@ fn all_finite(name: &str, width: usize, values: &[f64]) -> Result<(), SimulatorE
                 _ => format!("{}, {}", at / width + 1, at % width + 1),
             };
             let words = format!(
-                "finite numbers are wanted for a linear model, but {name}[{place}] is {}; choose another source of \
+                "finite numbers are expected for a linear model, but {name}[{place}] is {}; choose another source of \
                  derivatives, or no correction for the inputs of this simulator",
                 values[at]
             );

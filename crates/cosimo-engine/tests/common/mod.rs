@@ -1,4 +1,4 @@
-//! What the numerical tests share: systems as text, how to start them, and the undivided dual mass with its
+//! What the numerical tests share: systems as text, how to start them, and the monolithic dual mass with its
 //! history before the start. Masses are 100, springs and dampers 100 and 60, the left mass starts at 1.
 #![allow(dead_code, clippy::unwrap_used)] // each file takes its share; helpers of tests are tests
 
@@ -193,7 +193,7 @@ pub(crate) fn folder() -> PathBuf {
     scratch().to_path_buf()
 }
 
-/// x1, v1, x2, v2 and f of the undivided dual mass.
+/// x1, v1, x2, v2 and f of the monolithic dual mass.
 pub(crate) fn truth(instants: &[f64]) -> Vec<Vec<f64>> {
     truth_from(INITIAL, instants)
 }

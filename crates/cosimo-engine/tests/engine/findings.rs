@@ -595,8 +595,8 @@ fn what_follows_from_the_file_is_left_out() {
     let span = plain[0].span.clone();
     let error = Problem::error("system/value", "", span.clone());
     assert!(!after(vec![error.clone()]).contains(&"plan/unconnected-input a.u".to_owned()));
-    let remark = Problem::warning("system/value", "", span.clone());
-    assert!(after(vec![remark]).contains(&"plan/unconnected-input a.u".to_owned()));
+    let warning = Problem::warning("system/value", "", span.clone());
+    assert!(after(vec![warning]).contains(&"plan/unconnected-input a.u".to_owned()));
     let elsewhere = Problem::error("system/value", "", span.end + 1..span.end + 2);
     assert!(after(vec![elsewhere]).contains(&"plan/unconnected-input a.u".to_owned()));
     let nowhere = Problem::error("system/value", "", 0..0);
@@ -979,7 +979,7 @@ mod strong {
         let plan = planned(&parts, &rest);
         let bonds: Vec<&str> = plan.layout.topology.bonds.iter().map(|bond| bond.name.as_str()).collect();
         assert_eq!(bonds, ["out"]);
-        let said: Vec<&str> = plan.warnings.iter().map(|remark| remark.code).collect();
+        let said: Vec<&str> = plan.warnings.iter().map(|warning| warning.code).collect();
         assert_eq!(said, ["plan/bond-inside"]);
     }
 

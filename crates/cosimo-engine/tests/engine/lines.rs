@@ -276,7 +276,7 @@ fn islands_keep_methods_of_their_own_apart() {
     let method = "[island.tanks]\ncomponents = [\"second\"]\ncorrection = \"none\"\n\
                   step = { estimate = \"none\", controller = \"fixed\", size = 1e-3 }\n";
     let text = format!("{}{tanks}{method}", combined(1e-4));
-    assert!(start(&text, 1).warnings().iter().all(|remark| remark.code != "plan/island-method"));
+    assert!(start(&text, 1).warnings().iter().all(|warning| warning.code != "plan/island-method"));
     let (_, both) = rows(&text, 2, &["second.h"]);
     assert_eq!(both.islands[2].steps, 300);
     let (_, alone) = rows(&combined(1e-4), 2, &["mass.v"]);
@@ -299,7 +299,7 @@ fn what_an_island_cannot_be_is_said() {
     let unknown = refused("[island.x]\ncomponents = [\"sprig\"]\ncorrection = \"nepze\"\n");
     assert!(unknown.contains("no component is called `sprig`") && unknown.contains("`nepze`"), "{unknown}");
     let alone = combined(1e-4) + "[island.x]\ncomponents = [\"left\"]\ncorrection = \"none\"\n";
-    let said = start(&alone, 1).warnings().iter().map(|remark| remark.message.clone()).collect::<String>();
+    let said = start(&alone, 1).warnings().iter().map(|warning| warning.message.clone()).collect::<String>();
     assert!(said.contains("`[island.x]` is `left` alone"), "{said}");
 }
 
@@ -403,7 +403,7 @@ fn an_island_without_bonds_has_steps_of_one_size() {
         + "[component.first]\nsource = \"native:tanks/first\"\n[component.second]\nsource = \"native:tanks/second-pipe\"\n\
            [[connection]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[connection]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
     let run = start(&text, 2);
-    let said = run.warnings().iter().find(|remark| remark.code == "plan/island-method").unwrap();
+    let said = run.warnings().iter().find(|warning| warning.code == "plan/island-method").unwrap();
     assert!(said.message.contains("the island of first, second has no bond"), "{}", said.message);
     let (rows, net) = rows(&text, 2, &["second.h"]);
     assert_eq!(net.islands.len(), 3);
@@ -520,7 +520,7 @@ fn lost_charge_is_given_back() {
 fn what_cannot_be_a_line_is_refused_by_name() {
     let line = "delay = 1e-4, impedance = 0.1";
     for (text, wanted) in [
-        (spring("delay = 0.0, impedance = 0.1"), "`delay` must be a finite number above 0, found 0.0"),
+        (spring("delay = 0.0, impedance = 0.1"), "`delay` must be a finite number above 0, got 0.0"),
         (spring("delay = -1e-4, impedance = 0.1"), "`delay` must be a finite number above 0"),
         (spring("delay = 1e-4, impedance = -0.1"), "`impedance` must be a finite number above 0"),
         (spring("delay = 1e-4"), "`line` of bond `spring` needs `impedance`"),
@@ -641,21 +641,21 @@ fn who_hides_the_steps_of_its_solver_takes_half_a_delay() {
     let (exact, _) = rows(&short(spring_of(inner, inner, line) + &size(64.0)), 1, &["left.f"]);
     let text = |version: Version, more: &str| short(spring_made(Made::Waves(version), tight, line) + more);
     let said = |text: &str| {
-        let remarks = planned(text).unwrap().warnings;
-        let said: Vec<String> = remarks
+        let warnings = planned(text).unwrap().warnings;
+        let said: Vec<String> = warnings
             .into_iter()
-            .filter(|remark| remark.code == "plan/line-inner")
-            .map(|remark| remark.message)
+            .filter(|warning| warning.code == "plan/line-inner")
+            .map(|warning| warning.message)
             .collect();
         said
     };
     let usual = text(Version::Two, "");
-    let remarks = said(&usual);
-    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    let warnings = said(&usual);
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(
-        remarks[0]
+        warnings[0]
             .contains("`left` does inside of its steps is not published, so that they are of half the delay"),
-        "{remarks:?}"
+        "{warnings:?}"
     );
     let (half, halves) = rows(&usual, 1, &["left.f"]);
     assert_eq!(halves.islands[0].steps, 2800);
@@ -759,14 +759,14 @@ fn a_unit_in_control_of_its_delay_hears_of_events_and_of_the_other_end() {
     let steady = "\"line.window\" = 0.01, \"line.tolerance\" = 0.1";
     let source = Made::Stretching.source("spring-mass/right");
     let text = |line: &str| spring_of("", steady, line).replace("native:spring-mass/right", &source);
-    let remarks = |line: &str| {
+    let warnings = |line: &str| {
         let plan = planned(&text(line)).unwrap();
-        plan.warnings.iter().filter(|remark| remark.code == "plan/line-owner").count()
+        plan.warnings.iter().filter(|warning| warning.code == "plan/line-owner").count()
     };
-    assert_eq!(remarks(&line), 1);
+    assert_eq!(warnings(&line), 1);
     // Where impedances belong to both ends, or nothing is to be controlled, the unit is not asked to.
-    assert_eq!(remarks(&format!("{line}, impedances = \"common\"")), 0);
-    assert_eq!(remarks("delay = 1e-4, stiffness = 1e3"), 0);
+    assert_eq!(warnings(&format!("{line}, impedances = \"common\"")), 0);
+    assert_eq!(warnings("delay = 1e-4, stiffness = 1e3"), 0);
     let signals = ["right.e.kappa", "left.f"];
     let (common, net) = rows(&text(&format!("{line}, impedances = \"common\"")), 2, &signals);
     assert!(common.iter().all(|row| row[1] == 1.0) && net.lines[0].ends[1].stats.grown > 0);

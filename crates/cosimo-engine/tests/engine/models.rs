@@ -1,4 +1,4 @@
-//! Every family of native models that no other file is about, coupled: runs come to the undivided solution with
+//! Every family of native models that no other file is about, coupled: runs come to the monolithic reference with
 //! the order of their inputs.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
@@ -211,7 +211,7 @@ fn a_delayed_loop_is_stable_as_long_as_its_gain_is_below_one() {
     }
 }
 
-/// Power that leaves the first tank through the pipe, against a fine quadrature of the undivided p q.
+/// Power that leaves the first tank through the pipe, against a fine quadrature of the monolithic p q.
 #[test]
 fn the_bond_between_tanks_carries_the_power_of_the_reference() {
     let registry = cosimo::registry();

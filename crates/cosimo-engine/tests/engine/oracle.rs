@@ -501,7 +501,7 @@ fn a_given_history_is_what_the_first_line_goes_through() {
     }
 }
 
-/// All outputs of the undivided system.
+/// All outputs of the monolithic system.
 fn sample(t: f64, mirrored: bool) -> Vector {
     let row = &truth(&[t])[0];
     let (x1, v1, x2, v2, f) = (row[0], row[1], row[2], row[3], row[4]);

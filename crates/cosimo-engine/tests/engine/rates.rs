@@ -491,7 +491,9 @@ fn a_unit_that_holds_follows_as_a_stair() {
     let end = |made: Made, steps: &[(&str, f64)]| {
         let system = DualMass { stop: 2.0, method, made, ..DUAL_MASS };
         let mut run = start(&paced(&system.text(), steps), 1);
-        assert!(steps.is_empty() || !run.warnings().iter().any(|remark| remark.code == "plan/input-degree"));
+        assert!(
+            steps.is_empty() || !run.warnings().iter().any(|warning| warning.code == "plan/input-degree")
+        );
         run_to_the_end(&mut run);
         run.output("left.x").unwrap()
     };

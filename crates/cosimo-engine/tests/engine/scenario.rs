@@ -295,7 +295,7 @@ fn a_unit_with_steps_of_one_size_hears_of_it_at_its_next_point() {
     let actions = "[[action]]\nat = 0.35\nset = \"a.u\"\nto = 2.0\n";
     let plan = planned(&text, actions).unwrap();
     assert!(
-        plan.warnings.iter().any(|remark| remark.message.contains("first communication point at or after"))
+        plan.warnings.iter().any(|warning| warning.message.contains("first communication point at or after"))
     );
     let (table, run) = rows(&text, actions);
     assert_eq!(table.rows(), 11);

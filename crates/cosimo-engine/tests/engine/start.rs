@@ -99,8 +99,8 @@ fn a_linear_loop_is_solved_where_substitution_diverges() {
             let y1 = 1.0 / (1.0 - a * b);
             shows(&run, "first.y", y1, 1e-12 * y1.abs());
             shows(&run, "second.y", b * y1, 1e-12 * (b * y1).abs());
-            let remarks: Vec<&str> = run.warnings().iter().map(|remark| remark.code).collect();
-            assert!(remarks.contains(&"plan/delayed-loop"), "{made:?}: {remarks:?}");
+            let warnings: Vec<&str> = run.warnings().iter().map(|warning| warning.code).collect();
+            assert!(warnings.contains(&"plan/delayed-loop"), "{made:?}: {warnings:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Strong coupling: units for model exchange that are integrated together equal the undivided model, whatever the size
+//! Strong coupling: units for model exchange that are integrated together equal the monolithic reference, whatever the size
 //! of the macro step, with loops and events among them; and the rest of the system is coupled as ever.
 
 use crate::common::{
@@ -254,7 +254,7 @@ fn what_cannot_be_joined_is_said() {
         (
             format!("{weak}{group}solver = \"euler\"\n"),
             "plan/cannot-open",
-            "group `whole`: `solver` must be \"dormand-prince\", \"bogacki-shampine\" or \"bdf\", found \"euler\"",
+            "group `whole`: `solver` must be \"dormand-prince\", \"bogacki-shampine\" or \"bdf\", got \"euler\"",
         ),
         (
             format!(

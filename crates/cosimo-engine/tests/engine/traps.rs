@@ -172,7 +172,7 @@ fn every_estimate_is_homogeneous_or_silent() {
     }
 }
 
-/// A remark and the value it names: the same bits as without the remark.
+/// A warning and the value it names: the same bits as without the warning.
 #[test]
 fn trap_t5_a_remark_changes_no_bit() {
     let step = "step = { estimate = \"power-residual\", controller = \"pi\", tolerance = 1e-3, min = 1e-4, max = 0.1 }";
@@ -183,11 +183,11 @@ fn trap_t5_a_remark_changes_no_bit() {
             run.step().unwrap();
             all.push(bits(&run));
         }
-        (run.warnings().iter().map(|remark| remark.code).collect::<Vec<_>>(), all)
+        (run.warnings().iter().map(|warning| warning.code).collect::<Vec<_>>(), all)
     };
-    let (remarks, with) = run("");
+    let (warnings, with) = run("");
     let (silence, without) = run("energy_scale = 1.0\n");
-    assert_eq!((remarks, silence), (vec!["plan/no-energy-scale"], vec![]));
+    assert_eq!((warnings, silence), (vec!["plan/no-energy-scale"], vec![]));
     assert!(with.len() > 50, "{} steps", with.len());
     assert_eq!(with, without);
     assert_ne!(with, run("energy_scale = 2.0\n").1, "the energy scale had no effect at all");

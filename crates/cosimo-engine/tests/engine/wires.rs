@@ -53,8 +53,8 @@ fn levels_of_temperature_are_converted_with_their_zero() {
     to(&mut run, 1.0);
     close(&run, "b.T.seen", 293.15 + 0.75);
     close(&run, "b.F.seen", 68.0 + 0.75 * 1.8);
-    let remarks: Vec<&str> = run.warnings().iter().map(|remark| remark.message.as_str()).collect();
-    assert_eq!(remarks[0], "`a.T` [degC] is converted to `b.T` [K]: times 1 plus 273.15");
+    let warnings: Vec<&str> = run.warnings().iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(warnings[0], "`a.T` [degC] is converted to `b.T` [K]: times 1 plus 273.15");
 }
 
 #[test]

@@ -205,7 +205,7 @@ unsafe fn free(handle: *mut c_void, name: &str) {
     let outcome = forbidden.map_or("ok".into(), |refusal| format!("error: {}", refusal.message));
     instance.equipment.record(name, "", &outcome);
     if !states.is_empty() {
-        instance.equipment.remark(&format!("{} states were never freed", states.len()));
+        instance.equipment.warning(&format!("{} states were never freed", states.len()));
     }
     for state in states {
         // SAFETY: the list holds exactly the states that were given out and not freed, and nobody may use them

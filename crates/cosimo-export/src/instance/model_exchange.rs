@@ -170,7 +170,7 @@ impl ExportedInstance {
         if self.kind != InterfaceType::ModelExchange && !self.manners.event_mode {
             return Err("it was instantiated without event mode".into());
         }
-        self.remark_late_event();
+        self.warning_late_event();
         let time = self.time;
         let now = &mut exchanged(&mut self.body)?.now;
         (now.round, now.settled, now.event, now.due) = (0, false, time, false);
@@ -179,10 +179,10 @@ impl ExportedInstance {
     }
 
     /// Time events are told in advance; a later accepted instant has stepped over one.
-    fn remark_late_event(&mut self) {
+    fn warning_late_event(&mut self) {
         let (time, next) = (self.time, exchanged(&mut self.body).ok().and_then(|exchange| exchange.now.next));
         if let Some(next) = next.filter(|next| beyond(time, *next)) {
-            self.equipment.remark(&format!("t = {time} lies behind the time event at {next}"));
+            self.equipment.warning(&format!("t = {time} lies behind the time event at {next}"));
         }
     }
 
@@ -236,7 +236,7 @@ impl ExportedInstance {
     /// Returns whether an event is wanted, and whether the run should end.
     pub(crate) fn completed_step(&mut self, promise: bool) -> Result<(bool, bool), Refusal> {
         self.allow(Call::CompletedStep)?;
-        self.remark_late_event();
+        self.warning_late_event();
         let (time, every) = (self.time, self.can.step_events);
         let now = &mut exchanged(&mut self.body)?.now;
         now.completed = [now.completed[1], time];

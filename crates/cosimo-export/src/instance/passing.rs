@@ -63,7 +63,7 @@ impl ExportedInstance {
             && !(1..=names.len() as i64).contains(value)
         {
             let (name, count) = (&variable.name, names.len());
-            return Err(format!("`{name}` must be from 1 to {count}, found {value}").into());
+            return Err(format!("`{name}` must be from 1 to {count}, got {value}").into());
         }
         Ok(())
     }

@@ -37,9 +37,9 @@ impl ExportedInstance {
     }
 
     /// FMI 2.0.1, 4.2.4: no get after a set without a step between. This FMU can, others need not.
-    fn remark_get_after_set(&mut self) {
+    fn warning_get_after_set(&mut self) {
         if self.version == Version::Two && self.mode == Mode::Stepping && self.unsettled {
-            self.equipment.remark("outputs are read after inputs were set, without a step between");
+            self.equipment.warning("outputs are read after inputs were set, without a step between");
         }
     }
 
@@ -62,7 +62,7 @@ impl ExportedInstance {
                         return Err("outputs cannot be read while inputs are asked for".into());
                     }
                     if !matches!(self.mode, Mode::Failed | Mode::Intermediate) {
-                        self.remark_get_after_set();
+                        self.warning_get_after_set();
                         self.refresh()?;
                     }
                     self.equipment.shown(self.outputs[port], self.mode == Mode::Initializing)
@@ -132,7 +132,7 @@ impl ExportedInstance {
                         && !range.holds(*value)
                     {
                         let (name, wanted) = (&variable.name, spec.expected());
-                        return Err(format!("`{name}` must be {wanted}, found {value}").into());
+                        return Err(format!("`{name}` must be {wanted}, got {value}").into());
                     }
                 }
                 Role::Time
@@ -264,7 +264,7 @@ impl ExportedInstance {
             self.need_before_start(variable)?;
             if i64::from(*value) < i64::from(variable.least) {
                 let (name, least) = (&variable.name, variable.least);
-                return Err(format!("`{name}` must be at least {least}, found {value}").into());
+                return Err(format!("`{name}` must be at least {least}, got {value}").into());
             }
         }
         for (reference, value) in references.iter().zip(values) {

@@ -48,7 +48,7 @@ fn the_types_of_fmi_2_come_back() {
     assert_eq!((fmu.get_count("enumeration_out"), fmu.get_flag("boolean_out")), (2, true));
     assert_eq!(fmu.get_text("string_out"), "straße \u{1f6a2}");
     assert_eq!(fmu.set_count("enumeration_in", 4), 3);
-    assert!(fmu.last_log().ends_with("`enumeration_in` must be from 1 to 3, found 4"), "{}", fmu.last_log());
+    assert!(fmu.last_log().ends_with("`enumeration_in` must be from 1 to 3, got 4"), "{}", fmu.last_log());
 }
 
 #[test]

@@ -143,12 +143,12 @@ fn wrong_parameters_are_refused_at_once() {
         let fmu = Fmu::plain("native:quarter-car/wheel", version, Variant::Plain);
         assert_eq!(fmu.try_set("mw", -1.0), 3);
         assert!(
-            fmu.last_log().ends_with("`mw` must be a finite number above 0, found -1"),
+            fmu.last_log().ends_with("`mw` must be a finite number above 0, got -1"),
             "{}",
             fmu.last_log()
         );
         assert_eq!(fmu.set_count("micro_steps", 0), 3);
-        assert!(fmu.last_log().ends_with("`micro_steps` must be at least 1, found 0"), "{}", fmu.last_log());
+        assert!(fmu.last_log().ends_with("`micro_steps` must be at least 1, got 0"), "{}", fmu.last_log());
         assert_eq!(fmu.set_count("mw", 3), 3);
         assert_eq!(fmu.try_set("v", 1.0), 3);
         assert!(fmu.last_log().ends_with("`v` cannot be set"), "{}", fmu.last_log());

@@ -195,8 +195,8 @@ fn the_spy_remarks_steps_over_announced_events() {
         assert_eq!((fmu.set_time(1.2), fmu.completed(false)), (0, Ok((false, false))));
         drop(fmu);
         let found = std::fs::read_to_string(folder.join("unit.txt")).unwrap();
-        let remarks: Vec<&str> = found.lines().filter(|line| line.contains("remark")).collect();
-        assert_eq!(remarks, ["unit remark: t = 1.2 lies behind the time event at 1"]);
+        let warnings: Vec<&str> = found.lines().filter(|line| line.contains("warning")).collect();
+        assert_eq!(warnings, ["unit warning: t = 1.2 lies behind the time event at 1"]);
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -63,7 +63,7 @@ unit fmi2SetupExperiment(0, 0.0, 0.0, 0, 0.0) ok
 unit fmi2EnterInitializationMode() ok
 unit fmi2ExitInitializationMode() ok
 unit fmi2SetReal([1], [0.5]) ok
-unit remark: outputs are read after inputs were set, without a step between
+unit warning: outputs are read after inputs were set, without a step between
 unit fmi2GetReal([2], [0.0]) ok
 unit fmi2DoStep(0.0, 0.25, 0) ok
 unit fmi2GetReal([2], [{v:?}]) ok
@@ -72,7 +72,7 @@ unit fmi2GetFMUstate(state 1) ok
 unit fmi2Terminate() ok
 unit fmi2GetReal([2], [{v:?}]) ok
 unit fmi2FreeInstance() ok
-unit remark: 1 states were never freed
+unit warning: 1 states were never freed
 "
             )
         } else {
@@ -92,7 +92,7 @@ unit fmi3GetFMUState(state 1) ok
 unit fmi3Terminate() ok
 unit fmi3GetFloat64([2], [{v:?}]) ok
 unit fmi3FreeInstance() ok
-unit remark: 1 states were never freed
+unit warning: 1 states were never freed
 "
             )
         };

@@ -20,7 +20,7 @@ fn rules(validation: &Validation) -> BTreeSet<&'static str> {
 fn said(validation: &Validation) -> Vec<String> {
     let line = |finding: &cosimo_fmi_check::Finding| {
         format!(
-            "{}: {}: found {}, wanted {}",
+            "{}: {}: found {}, expected {}",
             finding.rule.id, finding.message, finding.found, finding.wanted
         )
     };
@@ -73,7 +73,7 @@ fn each_defect_is_found_by_its_rule_and_no_other() {
         let validation = validate_description(&defect.text(), Profile::Strict);
         let expected: BTreeSet<&str> = defect.rules.iter().copied().collect();
         if rules(&validation) != expected {
-            wrong.push(format!("{}: wanted {:?}, found {:#?}", defect.name, defect.rules, said(&validation)));
+            wrong.push(format!("{}: expected {:?}, got {:#?}", defect.name, defect.rules, said(&validation)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -66,7 +66,7 @@ fn variables(reader: &mut XmlReader<'_>, root: Node<'_, '_>, units: &Units<'_>) 
         let Some((typed, kind)) = typed(node) else {
             reader.problem(
                 node,
-                format!("`{name}` has no type, wanted Real, Integer, Boolean, String or Enumeration"),
+                format!("`{name}` has no type, expected Real, Integer, Boolean, String or Enumeration"),
             );
             continue;
         };

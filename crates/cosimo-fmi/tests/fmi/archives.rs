@@ -56,7 +56,7 @@ fn links() {
     writer.finish().unwrap();
     assert_eq!(
         refused_by_default(&folder, "link.fmu"),
-        "link.fmu has an entry `resources`, which is a link or a device; wanted files and folders (zip the unit again \
+        "link.fmu has an entry `resources`, which is a link or a device; expected files and folders (zip the unit again \
          with the files themselves instead of links)"
     );
 }
@@ -108,7 +108,7 @@ fn broken_files() {
     assert!(flipped.starts_with("flipped.fmu is not a complete zip archive: "), "{flipped}");
     fs::write(folder.join("empty.fmu"), b"").unwrap();
     let empty = refused_by_default(&folder, "empty.fmu");
-    assert!(empty.starts_with("empty.fmu is empty, wanted a zip archive ("), "{empty}");
+    assert!(empty.starts_with("empty.fmu is empty, expected a zip archive ("), "{empty}");
     assert_eq!(
         refused_by_default(&folder, "absent.fmu"),
         "absent.fmu cannot be read: No such file or directory (os error 2) (the path is relative to the folder of the \
@@ -117,7 +117,7 @@ fn broken_files() {
     fs::create_dir(folder.join("folder.fmu")).unwrap();
     assert_eq!(
         refused_by_default(&folder, "folder.fmu"),
-        "folder.fmu is a folder, wanted a zip archive (zip the contents of the folder, so that modelDescription.xml is \
+        "folder.fmu is a folder, expected a zip archive (zip the contents of the folder, so that modelDescription.xml is \
          at the top)"
     );
     archive(&folder.join("nested.fmu"), &[("mass/modelDescription.xml", MASS2.as_bytes())]);

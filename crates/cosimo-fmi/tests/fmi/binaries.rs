@@ -19,23 +19,23 @@ fn no_binary_for_this_machine() {
     };
     assert_eq!(
         with("others.fmu", &["binaries/win64/mass.dll", "binaries/aarch64-linux/mass.so"]),
-        "others.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has aarch64-linux, win64 \
+        "others.fmu: the unit has no binary for this machine: expected binaries/linux64, it has aarch64-linux, win64 \
          (x86_64-windows) (export it for this platform, or run Cosimo on one of these)"
     );
     // SimulationX packs empty folders for platforms that it did not serve.
     assert_eq!(
         with("empty.fmu", &["binaries/linux64/", "binaries/linux32/", "binaries/win64/mass.dll"]),
-        "empty.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has win64 (x86_64-windows) \
+        "empty.fmu: the unit has no binary for this machine: expected binaries/linux64, it has win64 (x86_64-windows) \
          (export it for this platform, or run Cosimo on one of these)"
     );
     assert_eq!(
         with("sources.fmu", &["sources/mass.c"]),
-        "sources.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has source code only (compile \
+        "sources.fmu: the unit has no binary for this machine: expected binaries/linux64, it has source code only (compile \
          its sources, or ask for a unit with binaries)"
     );
     assert_eq!(
         with("none.fmu", &[]),
-        "none.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has no binary at all (export it \
+        "none.fmu: the unit has no binary for this machine: expected binaries/linux64, it has no binary at all (export it \
          again with binaries)"
     );
     assert_eq!(

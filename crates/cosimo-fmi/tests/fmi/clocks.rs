@@ -191,8 +191,8 @@ fn a_clock_of_one_unit_rings_in_another() {
 #[test]
 fn clocks_that_never_tick_are_told() {
     let folder = described("clocks-silent", &DESCRIPTION.replace(" hasEventMode=\"true\"", ""));
-    let remarks = open(&folder, "clocks.fmu", &[]).unwrap().interface().warnings.clone();
+    let warnings = open(&folder, "clocks.fmu", &[]).unwrap().interface().warnings.clone();
     let silent = |name: &str| format!("`{name}` never ticks: clocks need co-simulation with an event mode");
     let wanted = ["fixed", "tuned", "paced", "grid", "once", "heard", "rings"].map(silent);
-    assert_eq!(remarks, wanted);
+    assert_eq!(warnings, wanted);
 }

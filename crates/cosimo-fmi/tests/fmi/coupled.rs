@@ -195,6 +195,6 @@ fn trap_t10_what_a_restored_state_lacks_is_measured() {
     let RollbackCheck::Doubtful(words) = rehearsal else { panic!("{rehearsal:?}") };
     // A ten-thousandth of the velocity over the step is two of the way's, beside one of its own.
     assert!(words.contains("came out differently by 3.0e-4 of what the outputs moved"), "{words}");
-    assert!(almost.warnings().iter().any(|remark| remark.code == "run/doubtful-rollback"));
+    assert!(almost.warnings().iter().any(|warning| warning.code == "run/doubtful-rollback"));
     assert!(begin("1.0").unwrap().rollback_checks().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Exact));
 }

@@ -72,8 +72,7 @@ fn units_are_taken_from_definitions_types_and_names() {
 
 #[test]
 fn other_kinds_of_units_are_refused() {
-    let hint =
-        "wanted `<CoSimulation>` or `<ModelExchange>` (export it again for co-simulation or model exchange)";
+    let hint = "expected `<CoSimulation>` or `<ModelExchange>` (export it again for co-simulation or model exchange)";
     assert_eq!(
         problems(&changed(MASS2, &[("fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"")])),
         [
@@ -100,7 +99,7 @@ fn what_is_no_description_at_all() {
     );
     assert_eq!(
         problems("<html/>"),
-        ["modelDescription.xml:1:1: found `<html>`, wanted `<fmiModelDescription>`"]
+        ["modelDescription.xml:1:1: found `<html>`, expected `<fmiModelDescription>`"]
     );
     assert_eq!(
         problems("<fmiModelDescription/>"),
@@ -130,16 +129,16 @@ fn all_problems_of_a_file_come_at_once() {
         problems(&text),
         [
             "modelDescription.xml:3:3: `<CoSimulation>` has no attribute `modelIdentifier`",
-            "modelDescription.xml:14:5: `valueReference` is \"-2\", wanted a whole number below 2^32",
+            "modelDescription.xml:14:5: `valueReference` is \"-2\", expected a whole number below 2^32",
             "modelDescription.xml:15:5: `<ScalarVariable>` `m` has no attribute `valueReference`",
-            "modelDescription.xml:18:5: `fault` has no type, wanted Real, Integer, Boolean, String or Enumeration",
+            "modelDescription.xml:18:5: `fault` has no type, expected Real, Integer, Boolean, String or Enumeration",
         ]
     );
 }
 
 /// What real tools get wrong and a run can go on without.
 #[test]
-fn oddities_are_remarks() {
+fn oddities_are_warnings() {
     let text = changed(
         MASS2,
         &[
@@ -164,16 +163,16 @@ fn oddities_are_remarks() {
         ],
     );
     let description = Description::parse(&text).unwrap();
-    let remarks: Vec<String> = description.warnings.iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = description.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
-        remarks,
+        warnings,
         [
             "modelDescription.xml:2:1: there is no `guid`; the unit is started with an empty one",
-            "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", wanted true or false; it is left out",
-            "modelDescription.xml:6:20: `kg` is \"1.5\", wanted a whole number; it is left out",
-            "modelDescription.xml:10:3: `stopTime` is \"0,5\", wanted a number; it is left out",
-            "modelDescription.xml:19:5: `causality` is \"none\", wanted one of structuralParameter, parameter, calculatedParameter, input, output, local, independent; it is left out",
-            "modelDescription.xml:25:5: `dependencies` is \"a b\", wanted whole numbers with spaces between; it is left out",
+            "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", expected true or false; it is left out",
+            "modelDescription.xml:6:20: `kg` is \"1.5\", expected a whole number; it is left out",
+            "modelDescription.xml:10:3: `stopTime` is \"0,5\", expected a number; it is left out",
+            "modelDescription.xml:19:5: `causality` is \"none\", expected one of structuralParameter, parameter, calculatedParameter, input, output, local, independent; it is left out",
+            "modelDescription.xml:25:5: `dependencies` is \"a b\", expected whole numbers with spaces between; it is left out",
             "modelDescription.xml:25:44: output 99 does not exist; there are 10 variables",
         ]
     );
@@ -201,7 +200,7 @@ fn texts_of_all_encodings_are_read() {
     let bom = [&[0xef, 0xbb, 0xbf], text.as_bytes()].concat();
     let little = wide(u16::to_le_bytes);
     let big = wide(u16::to_be_bytes);
-    for (name, bytes, remarks) in [
+    for (name, bytes, warnings) in [
         ("utf8", text.as_bytes(), 0),
         ("bom", &bom, 0),
         ("latin", &latin, 1),
@@ -213,7 +212,7 @@ fn texts_of_all_encodings_are_read() {
         crate::common::archive(&file, &[("modelDescription.xml", bytes)]);
         let unit = cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).unwrap();
         assert_eq!(unit.description.generation_tool, "Größe", "{name}");
-        assert_eq!(unit.description.warnings.len(), remarks, "{name}: {:?}", unit.description.warnings);
+        assert_eq!(unit.description.warnings.len(), warnings, "{name}: {:?}", unit.description.warnings);
     }
 }
 

@@ -326,7 +326,7 @@ fn what_cannot_be_asked_of_a_unit_is_said() {
             &[("cosimo.use", word("co-simulation")), ("cosimo.solver", word("euler"))]
         ),
         format!(
-            "`cosimo.solver` must be \"dormand-prince\", \"bogacki-shampine\"{}, found \"euler\"\n\
+            "`cosimo.solver` must be \"dormand-prince\", \"bogacki-shampine\"{}, got \"euler\"\n\
              unit `driven-exchange` is not made for co-simulation, only for model exchange",
             if cfg!(feature = "cvode") { ", \"bdf\" or \"cvode\"" } else { " or \"bdf\"" }
         )
@@ -337,7 +337,7 @@ fn what_cannot_be_asked_of_a_unit_is_said() {
     );
     assert_eq!(
         refusal(&folder, &exchange, &[("cosimo.relative", Value::Number(0.0))]),
-        "`cosimo.relative` must be a finite number above 0, found 0"
+        "`cosimo.relative` must be a finite number above 0, got 0"
     );
 }
 
@@ -348,11 +348,12 @@ fn a_solver_that_starts_anew_says_so() {
     let folder = folder("exchange-anew");
     let unit = export(&folder, &Design::exchange("native:driven", Version::Three));
     let word = |text: &str| Value::Text(text.into());
-    let remarks = |given: &[(&str, Value)]| open(&folder, &unit, given).unwrap().interface().remarks.clone();
-    let said = remarks(&[("cosimo.solver", word("cvode"))]);
+    let warnings =
+        |given: &[(&str, Value)]| open(&folder, &unit, given).unwrap().interface().warnings.clone();
+    let said = warnings(&[("cosimo.solver", word("cvode"))]);
     assert!(said.len() == 1 && said[0].contains("\"cvode\" starts anew wherever it is rewound"), "{said:?}");
-    assert_eq!(remarks(&[("cosimo.solver", word("cvode")), ("cosimo.rollback", word("none"))]), [""; 0]);
-    assert_eq!(remarks(&[]), [""; 0]);
+    assert_eq!(warnings(&[("cosimo.solver", word("cvode")), ("cosimo.rollback", word("none"))]), [""; 0]);
+    assert_eq!(warnings(&[]), [""; 0]);
 }
 
 /// What goes wrong inside the equations ends the run in words that say where.

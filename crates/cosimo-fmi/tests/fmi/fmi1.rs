@@ -96,9 +96,9 @@ fn two_inputs_of_one_value_are_one_port_and_what_is_odd_is_said() {
         ],
     );
     let about = Description::parse(&text).unwrap();
-    let remarks: Vec<String> = about.warnings.iter().map(|remark| remark.message.clone()).collect();
+    let warnings: Vec<String> = about.warnings.iter().map(|warning| warning.message.clone()).collect();
     assert_eq!(
-        remarks,
+        warnings,
         [
             "input `minus_u` is an alias of input `u` and is not a port: connect `u`",
             "`nobody` in a list of dependencies does not exist",
@@ -291,5 +291,5 @@ fn messages_arrive_whatever_the_slave_hands_over() {
         .initialize(&cosimo::core::Setup { start, stop: None, stop_at_events: false, rewinds: false })
         .unwrap_err()
         .to_string();
-    assert!(error.contains("error (slave): the guid is {other}, wanted {slave}"), "{error}");
+    assert!(error.contains("error (slave): the guid is {other}, expected {slave}"), "{error}");
 }

@@ -65,7 +65,7 @@ fn locals_and_parameters_of_units_for_co_simulation_are_recorded() {
         // Integers but for the count cannot be read of these units.
         let all = masses("\"*\", \"!a.*\", \"!b.x0\"", "");
         let run = Run::new(planned(&folder, &all).unwrap(), 1).unwrap();
-        let words: Vec<&str> = run.warnings().iter().map(|remark| remark.message.as_str()).collect();
+        let words: Vec<&str> = run.warnings().iter().map(|warning| warning.message.as_str()).collect();
         let words: Vec<&str> = words.into_iter().filter(|words| words.contains("recorded")).collect();
         let expected =
             "component `b`: the FMU does not let these variables be read, so they are recorded as NaN: ";

@@ -133,7 +133,7 @@ fn parameters_survive_an_fmu_that_resets_them_in_its_set_up() {
         let plain = rows(alone(&fmu("plain", &design), parameters, FIXED));
         let resets = fmu("resets", &design.quirk(Quirk::Resets));
         let run = Run::new(alone(&resets, parameters, FIXED), 1).unwrap();
-        assert!(run.warnings().iter().all(|remark| remark.code != "run/parameter"), "{:?}", run.warnings());
+        assert!(run.warnings().iter().all(|warning| warning.code != "run/parameter"), "{:?}", run.warnings());
         drop(run);
         assert_eq!(rows(alone(&resets, parameters, FIXED)).values, plain.values, "{kind:?}");
         assert_ne!(rows(alone(&resets, "", FIXED)).values, plain.values, "{kind:?}");
@@ -149,14 +149,14 @@ fn a_parameter_that_did_not_arrive_is_named() {
         let words: Vec<&str> = run
             .warnings()
             .iter()
-            .filter(|remark| remark.code == "run/parameter")
-            .map(|remark| remark.message.as_str())
+            .filter(|warning| warning.code == "run/parameter")
+            .map(|warning| warning.message.as_str())
             .collect();
         let expected = "component `unit`: parameter `m1` was set to 7, but after initialisation it is 100";
         assert_eq!(words, [expected], "{version:?} {kind:?}");
         // What it has anyway may be set, too.
         let run = Run::new(alone(&folder, "m1 = 100.0", FIXED), 1).unwrap();
-        assert!(run.warnings().iter().all(|remark| remark.code != "run/parameter"));
+        assert!(run.warnings().iter().all(|warning| warning.code != "run/parameter"));
     }
 }
 

@@ -65,7 +65,7 @@ fn trap_t10_a_unit_that_lies_about_rollback_is_found_out_before_the_run() {
         let trusted = format!("{lie}, \"cosimo.rollback\" = \"trusted\"");
         assert!(Run::new(planned(&folder, &trusted, ADAPTIVE).unwrap(), 1).is_ok());
         let wrong = planned(&folder, "\"cosimo.rollback\" = \"maybe\"", FIXED).unwrap_err();
-        assert!(wrong.contains("must be \"tried\", \"trusted\" or \"none\", found \"maybe\""), "{wrong}");
+        assert!(wrong.contains("must be \"tried\", \"trusted\" or \"none\", got \"maybe\""), "{wrong}");
     }
 }
 

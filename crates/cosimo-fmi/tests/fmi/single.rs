@@ -133,7 +133,7 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
         let says = |text: &str, list: &str| format!("{} dependencies=\"{list}\"", silent(text));
         let input = if version == 2 { "1" } else { "0" };
         // The force answers the velocity, the position does not.
-        for (changes, declared, remarks) in [
+        for (changes, declared, warnings) in [
             (vec![], vec![(0, 0)], vec![]),
             (vec![(force, silent(force)), (position, silent(position))], vec![(0, 0), (1, 0)], vec![]),
             (
@@ -154,15 +154,15 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
             let tried = open(&folder, "spring.fmu", &probed).unwrap();
             assert_eq!(tried.interface().feedthrough, [(0, 0)], "{changes:?}");
             let more = &tried.interface().warnings[believed.interface().warnings.len()..];
-            assert_eq!(more, remarks, "{changes:?}");
+            assert_eq!(more, warnings, "{changes:?}");
         }
         // A unit that does not start cannot be tried; the run will say why in its own place.
         unit(&folder, version, "spring", &[], &[]);
         let impossible = [probed[0].clone(), ("c", Value::Number(-1.0))];
         let believed = open(&folder, "spring.fmu", &impossible).unwrap();
         assert_eq!(believed.interface().feedthrough, [(0, 0)]);
-        let remark = believed.interface().warnings.last().unwrap();
-        assert!(remark.contains("could not be tried") && remark.contains("must be positive"), "{remark}");
+        let warning = believed.interface().warnings.last().unwrap();
+        assert!(warning.contains("could not be tried") && warning.contains("must be positive"), "{warning}");
     }
 }
 
@@ -220,14 +220,14 @@ fn wrong_parameters_are_all_named_at_once() {
         refusal(&folder, "mass.fmu", &given),
         "\
 unit `mass` has no variable `mm` (did you mean `m`?)
-`m` of unit `mass` must be a finite number, found true
-`fault` of unit `mass` must be a whole number from -2147483648 to 2147483647, found 1.5
-`sign` of unit `mass` must be true or false, found 2
-`label` of unit `mass` must be a text, found 1
+`m` of unit `mass` must be a finite number, got true
+`fault` of unit `mass` must be a whole number from -2147483648 to 2147483647, got 1.5
+`sign` of unit `mass` must be true or false, got 2
+`label` of unit `mass` must be a text, got 1
 `x` of unit `mass` cannot be set: the unit computes this output
 `F` of unit `mass` is an input, not a parameter (connect it, or give it a value as an input)
 there is no option `cosimo.substeps` (did you mean `cosimo.substep`?)
-`cosimo.substep` must be a whole number from 1 to 1e6, found 0 (it splits each macro step, so that assumed inputs reach a unit that holds them)"
+`cosimo.substep` must be a whole number from 1 to 1e6, got 0 (it splits each macro step, so that assumed inputs reach a unit that holds them)"
     );
 }
 
@@ -287,7 +287,7 @@ fn arrays_and_other_types_are_ports() {
     let given = [("gain", Value::Number(1.0)), ("n", Value::Number(3.0))];
     assert_eq!(
         refusal(&folder, "arrays.fmu", &given),
-        "`gain` of unit `arrays` must be a list of 4 Float64 values, found 1\n\
+        "`gain` of unit `arrays` must be a list of 4 Float64 values, got 1\n\
          `n` of unit `arrays` is a structural parameter; Cosimo cannot resize a unit yet"
     );
 }
@@ -387,7 +387,7 @@ fn a_unit_that_refuses_to_start_says_why() {
             format!(
                 "`{function}` failed: the unit refuses to be instantiated (it says that it needs the tool that made \
                  it: by hand); its last words:\n  \
-                 error (logStatusError): the {word} is {{other}}, wanted {{mass}}"
+                 error (logStatusError): the {word} is {{other}}, expected {{mass}}"
             )
         );
         unit(&folder, version, "spring", &[], &[]);

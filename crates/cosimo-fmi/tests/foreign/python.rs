@@ -180,6 +180,6 @@ fn a_unit_linked_with_python_gets_that_version_or_a_reason() {
     library("model.h", &["-xc", "-Wl,-soname,libpython3.2.so.1.0"], &old);
     unit(&folder, 2, "spring", &[], &["-Wl,--no-as-needed", old.to_str().unwrap()]);
     let message = refusal(&folder, "spring.fmu", &[]);
-    assert!(message.contains("the unit runs in Python 3.2, found Python 3."), "{message}");
+    assert!(message.contains("the unit runs in Python 3.2, got Python 3."), "{message}");
     assert!(message.contains("COSIMO_LIBPYTHON=/path/to/libpython3.2.so.1.0"), "{message}");
 }

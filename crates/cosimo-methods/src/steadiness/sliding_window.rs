@@ -9,7 +9,7 @@ use super::{RELATIVE, TOLERANCE, WINDOW};
 
 pub const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
     name: "sliding-window",
-    summary: "largest less smallest of a window stay within a tolerance, of the flow and, if wanted, of the effort",
+    summary: "largest less smallest of a window stay within a tolerance, of the flow and, if expected, of the effort",
     source: "Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (1) and (2)",
     order: "",
     options: &[

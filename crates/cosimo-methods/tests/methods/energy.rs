@@ -1,4 +1,4 @@
-//! The ledger: what bonds and junctions carry, by hand and against the undivided circuit; corrections that are
+//! The ledger: what bonds and junctions carry, by hand and against the monolithic circuit; corrections that are
 //! idle where nothing is owed; signs; and what the papers say of energy on the quarter car.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 

@@ -145,7 +145,7 @@ fn what_is_repaid_costs_less_energy_than_no_correction() {
         let [plain, found] =
             ["\"none\"", FOUND].map(|correction| errors(&text, correction, size, WARM * size));
         let defects = [&plain, &found].map(|(.., run)| defect(run));
-        println!("{name}: none {:.2e} {:.2e}, found {:.2e} {:.2e}", plain.0, defects[0], found.0, defects[1]);
+        println!("{name}: none {:.2e} {:.2e}, got {:.2e} {:.2e}", plain.0, defects[0], found.0, defects[1]);
         assert!(defects[1] < 0.85 * defects[0], "{name}: {defects:?}");
         assert!(found.0 < plain.0 / 2.0, "{name}: {:e} {:e}", found.0, plain.0);
     }

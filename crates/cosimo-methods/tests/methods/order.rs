@@ -1,4 +1,4 @@
-//! Observed orders of convergence on the dual mass, against the undivided system. The samples before the
+//! Observed orders of convergence on the dual mass, against the monolithic system. The samples before the
 //! start come from it too: a line that begins as a hold costs the first step an order.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
@@ -248,7 +248,7 @@ fn one_step_is_off_by_two_orders_more_than_the_degree_unless_an_input_passes_thr
     }
 }
 
-/// All of an undivided model moves as one from here, so that springs between never show: figures known from
+/// All of a monolithic reference moves as one from here, so that springs between never show: figures known from
 /// elsewhere begin so, and say nothing about the force.
 const TOGETHER: [f64; 4] = [1.0; 4];
 

@@ -363,7 +363,7 @@ fn units_come_to_what_native_models_come_to() {
                 let text = text.replace("model = \"pendulum\"", "model = \"pendulum-linear\"");
                 let registry = cosimo::registry();
                 let plan = plan(&system(&text, &registry), &registry).unwrap();
-                let missing = plan.warnings.iter().filter(|remark| remark.code == "plan/no-linear-model");
+                let missing = plan.warnings.iter().filter(|warning| warning.code == "plan/no-linear-model");
                 assert_eq!(missing.count(), 0, "{version:?} {kind:?}");
                 let mut run = Run::new(plan, 1).unwrap();
                 run_to_the_end(&mut run);
@@ -389,8 +389,8 @@ fn without_models_inputs_are_as_fitted() {
     };
     let registry = cosimo::registry();
     let plan = plan(&system(&text("\"pre-step\""), &registry), &registry).unwrap();
-    let remark = plan.warnings.iter().find(|remark| remark.code == "plan/no-linear-model").unwrap();
-    assert!(remark.message.contains("no linear model of `bob`"), "{}", remark.message);
+    let warning = plan.warnings.iter().find(|warning| warning.code == "plan/no-linear-model").unwrap();
+    assert!(warning.message.contains("no linear model of `bob`"), "{}", warning.message);
     let (mut corrected, mut plain) = (Run::new(plan, 1).unwrap(), start(&text("\"none\""), 1));
     run_to_the_end(&mut corrected);
     run_to_the_end(&mut plain);

@@ -1,4 +1,4 @@
-//! Simulators at the ends of lines: against closed forms where the other end is quiet, and against undivided solutions
+//! Simulators at the ends of lines: against closed forms where the other end is quiet, and against monolithic reference
 //! where there is a model at either end.
 
 use cosimo_core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
@@ -334,7 +334,7 @@ fn every_model_without_a_solver_can_be_integrated_here() {
     }
 }
 
-/// The undivided solution stands still until the push, and in the end the springs hold the force.
+/// The monolithic reference stands still until the push, and in the end the springs hold the force.
 #[test]
 fn the_undivided_masses_come_to_rest_where_the_springs_hold_the_force() {
     let rows = reference("spring-mass", &[], &[0.05, 0.1, 0.1 + 1e-6, 10.0]);

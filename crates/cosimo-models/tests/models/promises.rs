@@ -441,10 +441,7 @@ fn every_model_opens_and_refuses_what_it_does_not_know() {
         }
     }
     let problems = refuse("dual-mass/right", &[("m2", Value::Number(0.0))]);
-    assert_eq!(
-        problems[0].message,
-        "`m2` of model `dual-mass/right` must be a finite number above 0, found 0"
-    );
+    assert_eq!(problems[0].message, "`m2` of model `dual-mass/right` must be a finite number above 0, got 0");
 }
 
 #[test]

@@ -58,7 +58,7 @@ const GOOD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 </OspSystemStructure>
 "#;
 
-/// A name, texts and what stands in their place, and the codes that must be found besides the remarks of a good file.
+/// A name, texts and what stands in their place, and the codes that must be found besides the warnings of a good file.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const CASES: &[Case] = &[
@@ -284,7 +284,7 @@ fn broken_structures() {
     std::fs::write(folder.join("nan_OspModelDescription.xml"), "<OspModelDescription>").unwrap();
     let registry = cosimo::registry();
     let (_, usual) = read(GOOD, &folder, &registry);
-    let usual: Vec<String> = usual.iter().map(|remark| remark.message.clone()).collect();
+    let usual: Vec<String> = usual.iter().map(|warning| warning.message.clone()).collect();
     assert_eq!(usual.len(), 3, "{usual:#?}");
     let mut wrong = Vec::new();
     let mut listing = String::new();
@@ -298,7 +298,7 @@ fn broken_structures() {
         let new: Vec<_> = problems.iter().filter(|problem| !usual.contains(&problem.message)).collect();
         let found: Vec<&str> = new.iter().map(|problem| problem.code).collect();
         if found != *codes {
-            wrong.push(format!("{name}: wanted {codes:?}, found {found:?}"));
+            wrong.push(format!("{name}: expected {codes:?}, got {found:?}"));
         }
         listing += &format!("## {name}\n");
         for problem in new {
@@ -317,9 +317,9 @@ fn broken_structures() {
 
 /// What libcosim's step control means to Cosimo, in words.
 #[test]
-fn remarks_on_ecco() {
+fn warnings_on_ecco() {
     let registry = cosimo::registry();
-    let (_, problems) = read(GOOD, &folder("remarks"), &registry);
+    let (_, problems) = read(GOOD, &folder("warnings"), &registry);
     let listing: Vec<String> = problems
         .iter()
         .map(|problem| {

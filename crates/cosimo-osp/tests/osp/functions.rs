@@ -79,8 +79,8 @@ fn functions_are_sums_of_outputs() {
     std::fs::write(folder.join("drive_OspModelDescription.xml"), group("pair", ["a", "b"])).unwrap();
     std::fs::write(folder.join("first_OspModelDescription.xml"), group("inputs", ["w", "u"])).unwrap();
     let registry = cosimo::registry();
-    let (system, remarks) = good(STRUCTURE, &folder, &registry);
-    assert!(remarks.is_empty(), "{remarks:?}");
+    let (system, warnings) = good(STRUCTURE, &folder, &registry);
+    assert!(warnings.is_empty(), "{warnings:?}");
     let mut run = start(&system, &registry);
     // a = 16, b = 5 at the start: 16/4 - 3, 16 + 5 + 16, and per element 16 + 16 and 5 + 5.
     let inputs = |run: &_| ["scaled.u", "added.u", "vector.w", "vector.u"].map(|path| input(run, path));

@@ -21,7 +21,7 @@ fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Problem>
     cosimo_osp::read(text, "OspSystemStructure.xml", folder, registry)
 }
 
-/// A system without errors; what remarks it has.
+/// A system without errors; what warnings it has.
 fn good(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<&'static str>) {
     let (system, problems) = read(text, folder, registry);
     let errors: Vec<&Problem> =

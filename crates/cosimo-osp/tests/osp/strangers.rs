@@ -29,8 +29,8 @@ fn parts(name: &str) -> std::path::PathBuf {
 #[test]
 fn a_proxy_on_this_computer_is_the_fmu_itself() {
     let (folder, registry) = (parts("proxy"), cosimo::registry());
-    let (system, remarks) = good(&structure("proxyfmu://localhost?file=mass.fmu", ""), &folder, &registry);
-    assert_eq!((system.components[0].source.as_str(), &remarks[..]), ("mass.fmu", &["osp/proxy"][..]));
+    let (system, warnings) = good(&structure("proxyfmu://localhost?file=mass.fmu", ""), &folder, &registry);
+    assert_eq!((system.components[0].source.as_str(), &warnings[..]), ("mass.fmu", &["osp/proxy"][..]));
     let (_, problems) = read(&structure("proxyfmu://ship:9090?file=mass.fmu", ""), &folder, &registry);
     let found = problems.iter().find(|problem| problem.code == "osp/source").unwrap();
     assert_eq!(found.message, "the FMU is on the computer `ship:9090`; FMUs are run on this computer only");

@@ -109,7 +109,7 @@ fn export(folder: &std::path::Path, units: &[(&str, &str)]) {
 /// All outputs and energies at all points, as bits.
 fn same(folder: &std::path::Path, structure: &str, plain: &str) -> (u64, Vec<&'static str>) {
     let registry = cosimo::registry();
-    let (system, remarks) = good(structure, folder, &registry);
+    let (system, warnings) = good(structure, folder, &registry);
     let (expected, problems) = toml::read(plain, folder, &registry);
     assert!(problems.is_empty(), "{problems:#?}");
     let (mut run, mut other) = (start(&system, &registry), start(&expected, &registry));
@@ -127,7 +127,7 @@ fn same(folder: &std::path::Path, structure: &str, plain: &str) -> (u64, Vec<&'s
     assert!(one.bonds[0].totals.residual_absolute > 0.0);
     assert_eq!(one.bonds[0].totals.residual.to_bits(), two.bonds[0].totals.residual.to_bits());
     assert_eq!(one.bonds[0].totals.transmitted.to_bits(), two.bonds[0].totals.transmitted.to_bits());
-    (run.counters().steps, remarks)
+    (run.counters().steps, warnings)
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn the_quarter_car_by_fixed_steps() {
             ("units/wheel.fmu", "native:quarter-car/wheel"),
         ],
     );
-    let (steps, remarks) = same(&folder, CAR, CAR_TOML);
-    assert_eq!((steps, remarks), (200, vec![]));
+    let (steps, warnings) = same(&folder, CAR, CAR_TOML);
+    assert_eq!((steps, warnings), (200, vec![]));
     // An address of the whole path is a path, too.
     let whole = format!("file://{}/units/wheel.fmu", folder.canonicalize().unwrap().display());
     same(&folder, &CAR.replace("file:units/wheel.fmu", &whole), CAR_TOML);
@@ -170,8 +170,8 @@ fn the_quarter_car_by_ecco() {
          controller = { pi = { safety = 0.8, integral = 0.3, proportional = 0.4 } }, size = 1e-4, min = 1e-5, max = 0.01, \
          shrink = 0.2, grow = 1.5 }",
     );
-    let (steps, remarks) = same(&folder, &structure, &plain);
-    assert_eq!(remarks, ["osp/ecco"; 3]);
+    let (steps, warnings) = same(&folder, &structure, &plain);
+    assert_eq!(warnings, ["osp/ecco"; 3]);
     assert!((20..2000).contains(&steps), "{steps}");
 }
 
@@ -182,6 +182,6 @@ fn two_masses_joined_by_groups() {
     std::fs::write(folder.join("left_OspModelDescription.xml"), flange("f", "v_far")).unwrap();
     // By the name of the model instead of the file.
     std::fs::write(folder.join("dual-mass-right_OspModelDescription.xml"), flange("f", "v")).unwrap();
-    let (steps, remarks) = same(&folder, MASSES, MASSES_TOML);
-    assert_eq!((steps, remarks), (200, vec![]));
+    let (steps, warnings) = same(&folder, MASSES, MASSES_TOML);
+    assert_eq!((steps, warnings), (200, vec![]));
 }

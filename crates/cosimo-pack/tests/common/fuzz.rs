@@ -242,7 +242,7 @@ fn keep(input: &impl Input, seed: u64, number: u64) -> PathBuf {
 fn setting(name: &str, usual: u64) -> u64 {
     match std::env::var(name) {
         Err(_) => usual,
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, wanted a whole number")),
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, expected a whole number")),
     }
 }
 

@@ -18,7 +18,7 @@ fn told(name: &str, bytes: &[u8]) -> String {
 fn cells_lines_and_headers() {
     assert_eq!(
         told("cell.csv", b"time,a.x\n0,1\n0.1,one\n"),
-        "cannot read `cell.csv` as CSV: line 3, column `a.x`: a number is wanted, found `one`"
+        "cannot read `cell.csv` as CSV: line 3, column `a.x`: a number is expected, got `one`"
     );
     assert_eq!(
         told("short.csv", b"time,a.x\n0,1\n0.1\n"),
@@ -26,7 +26,7 @@ fn cells_lines_and_headers() {
     );
     assert_eq!(
         told("empty.csv", b""),
-        "cannot read `empty.csv` as CSV: it is empty; a header with the names of the columns is wanted"
+        "cannot read `empty.csv` as CSV: it is empty; a header with the names of the columns is expected"
     );
     assert_eq!(
         told("binary.csv", b"time,a\n0,\xff\n"),

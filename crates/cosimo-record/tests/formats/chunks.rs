@@ -77,8 +77,8 @@ fn endings_decide_and_unknown_ones_are_told() {
     assert_eq!(
         told,
         [
-            "`c.xlsx` has the unknown ending `.xlsx`; a result file is wanted",
-            "`d` has no ending; a result file is wanted"
+            "`c.xlsx` has the unknown ending `.xlsx`; a result file is expected",
+            "`d` has no ending; a result file is expected"
         ]
     );
     assert!(problems[0].hint().contains("`.parquet`"), "{}", problems[0].hint());

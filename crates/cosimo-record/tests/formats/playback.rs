@@ -89,6 +89,6 @@ fn all_that_is_wrong_with_a_table_comes_at_once() {
     other.columns.names[0] = "t".into();
     assert_eq!(
         messages("played-timeless", &other),
-        ["table.arrow: the first column must be `time`, found `t`"]
+        ["table.arrow: the first column must be `time`, got `t`"]
     );
 }

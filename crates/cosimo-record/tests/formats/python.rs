@@ -73,5 +73,5 @@ fn pandas_and_pyarrow_read_what_we_write_and_we_read_what_they_write() {
     let gaps = mixed.column("gaps").unwrap();
     assert!(gaps[0] == 1.0 && gaps[1].is_nan() && gaps[2] == 3.0, "{gaps:?}");
     let error = read(&folder.join("words.parquet"), FORMATS).unwrap_err().to_string();
-    assert!(error.contains("column `name` is BYTE_ARRAY; numbers are wanted"), "{error}");
+    assert!(error.contains("column `name` is BYTE_ARRAY; numbers are expected"), "{error}");
 }

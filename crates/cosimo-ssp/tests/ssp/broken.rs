@@ -29,7 +29,7 @@ fn told(path: &Path) -> String {
             let shown: String = file.text[span].chars().take(40).collect();
             format!("{}:{line} `{shown}`", file.name.replace(&near, ""))
         });
-        let level = if problem.severity == Severity::Error { "error" } else { "remark" };
+        let level = if problem.severity == Severity::Error { "error" } else { "warning" };
         let message = problem.message.replace(&near, "");
         let _ = write!(text, "{level}[{}] at {place}\n    {message}\n", problem.code);
         if let Some(hint) = &problem.hint {

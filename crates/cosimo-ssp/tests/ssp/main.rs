@@ -132,7 +132,7 @@ pub(crate) fn system(path: &Path) -> System {
     document.system
 }
 
-pub(crate) fn remarks(path: &Path) -> Vec<String> {
+pub(crate) fn warnings(path: &Path) -> Vec<String> {
     read(path).problems.into_iter().map(|problem| problem.message).collect()
 }
 

@@ -4,7 +4,7 @@
 use cosimo::core::Value;
 
 use super::{
-    EXPERIMENT, UNITS, close, component, connection, connectors_of, remarks, run, ssd, system, to, written,
+    EXPERIMENT, UNITS, close, component, connection, connectors_of, run, ssd, system, to, warnings, written,
 };
 
 fn values(list: &str) -> String {
@@ -202,7 +202,7 @@ fn parameters_come_from_files_with_prefix_mapping_and_units() {
     let run = run(&path);
     close(&run, "S.c.v", 0.5 * 20.0 + 1.0);
     close(&run, "S.c.T.seen", 293.15);
-    let said = remarks(&path);
+    let said = warnings(&path);
     assert_eq!(said, ["the mapping has no entry for `S.spare`; what it does not map is not set"]);
 }
 
@@ -219,7 +219,7 @@ fn without_a_connector_the_unit_of_the_parameter_itself_counts() {
     };
     close(&run(&given("C")), "c.T", 293.15);
     let wrong = "the value [h] cannot be set to `c.T.start` [K]: the dimensions differ";
-    assert_eq!(remarks(&given("h")), [wrong]);
+    assert_eq!(warnings(&given("h")), [wrong]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn start_values_reach_inputs_that_nobody_drives() {
     let run = run(&path);
     close(&run, "b.u.seen", 5.0);
     close(&run, "b.w.seen", 8.0);
-    assert_eq!(remarks(&path), ["`b.u` is connected, so its start value has no effect"]);
+    assert_eq!(warnings(&path), ["`b.u` is connected, so its start value has no effect"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use cosimo::core::Value;
 use cosimo::export::{Design, Version, built_library, write};
 
 use super::{
-    UNITS, close, component, connection, connectors_of, folder, read, remarks, run, ssd, system, to, written,
+    UNITS, close, component, connection, connectors_of, folder, read, run, ssd, system, to, warnings, written,
 };
 
 const TAP: &str = "<ssd:Elements><ssd:Component name=\"a\" type=\"application/x-cosimo-native\" source=\"tap:y=1|\"/></ssd:Elements>";
@@ -31,7 +31,7 @@ fn the_step_of_osp_is_taken() {
         let step = format!("{before}<osp:FixedStepAlgorithm baseStepSize=\"1e-4\"/>{after}");
         let after = experiment(&annotation("com.opensimulationplatform", &step));
         let path = written("osp-step", &[("SystemStructure.ssd", &ssd(TAP, &after))]);
-        assert_eq!(remarks(&path), [""; 0]);
+        assert_eq!(warnings(&path), [""; 0]);
         assert_eq!(system(&path).methods.step.size, Some(1e-4), "{before}");
     }
 }
@@ -46,7 +46,7 @@ fn the_step_and_the_rows_of_openmodelica_are_taken() {
                    bufferSize=\"10\" signalFilter=\".*\"/></oms:Annotations>";
     let after = experiment(&annotation("org.openmodelica", results));
     let path = written("oms-step", &[("SystemStructure.ssd", &ssd(&inside, &after))]);
-    assert_eq!(remarks(&path), [""; 0]);
+    assert_eq!(warnings(&path), [""; 0]);
     let system = system(&path);
     assert_eq!((system.methods.step.size, system.results.every), (Some(0.1), Some(0.5)));
 }
@@ -76,7 +76,7 @@ fn tolerances_of_openmodelica_reach_integrators() {
     let path = folder.join("SystemStructure.ssd");
     std::fs::write(&path, ssd(&inside, &experiment(""))).unwrap();
     assert_eq!(
-        remarks(&path),
+        warnings(&path),
         [
             "OpenModelica integrates the FMUs of this system together, with variable steps; here they are coupled at fixed ones"
         ]
@@ -136,7 +136,7 @@ fn steps_of_nested_structures_and_hints_of_components_are_named() {
         &[("SystemStructure.ssd", &ssd(&inside, &experiment(""))), ("inner.ssd", &inner)],
     );
     assert_eq!(
-        remarks(&path),
+        warnings(&path),
         [
             "the simulation settings in `<StepSizeHint>` are not understood, and not used",
             "`inner.ssd` asks for steps of 0.5 s; nested structures take those of the outermost one",
@@ -157,7 +157,7 @@ fn our_own_annotation_counts_and_drawings_do_not() {
          step = { size = 0.25 }\n]]></c:system></ssc:Annotation></ssd:Annotations>"
     );
     let path = written("own-counts", &[("SystemStructure.ssd", &ssd(&inside, &after))]);
-    assert_eq!(remarks(&path), [""; 0]);
+    assert_eq!(warnings(&path), [""; 0]);
     assert_eq!(system(&path).methods.step.size, Some(0.25));
 }
 
@@ -195,7 +195,7 @@ fn a_unit_of_two_definitions_is_shown_with_both() {
         &[("SystemStructure.ssd", &ssd(&inside, &format!("{UNITS}{}", super::EXPERIMENT)))],
     );
     assert_eq!(
-        remarks(&path),
+        warnings(&path),
         [
             "the unit `km/h` is 3.6 [m s^-1] where the value of `sensor.v` is given, and 0.2777777777777778 [m s^-1] in the \
           description; the value is set as it is"
@@ -218,7 +218,7 @@ fn an_enumeration_that_is_not_declared_is_warned_of_once() {
         gear("m")
     );
     let path = written("undeclared", &[("SystemStructure.ssd", &ssd(&inside, super::EXPERIMENT))]);
-    assert_eq!(remarks(&path), ["no enumeration is called `Gear`; its values are taken as whole numbers"]);
+    assert_eq!(warnings(&path), ["no enumeration is called `Gear`; its values are taken as whole numbers"]);
 }
 
 #[test]

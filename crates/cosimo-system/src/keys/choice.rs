@@ -33,9 +33,9 @@ fn chosen(axis: &str, item: &Item<'_>, at: &mut TableReader<'_, '_>) -> Option<C
         (Some(name), _) => (name, item.span(), Vec::new()),
         (None, Some(methods)) => {
             let [method] = &methods[..] else {
-                let message = format!("`{}` must name one method, found {}", item.key, methods.len());
+                let message = format!("`{}` must name one method, got {}", item.key, methods.len());
                 let hint = "write `{ method = { option = value } }`";
-                at.report("system/value", [&message, "wanted: one method", hint], &item.span());
+                at.report("system/value", [&message, "expected: one method", hint], &item.span());
                 return None;
             };
             let Some(options) = method.entries() else {
@@ -78,7 +78,7 @@ fn options(
             Err(wrong) => at.out.extend(wrong.into_iter().map(|wrong| {
                 let known = entry.options.iter().find(|spec| spec.name == wrong.key);
                 let (span, label) = match known {
-                    Some(spec) => (item.span(), format!("wanted: {}", spec.expected())),
+                    Some(spec) => (item.span(), format!("expected: {}", spec.expected())),
                     None => (item.key_span.clone(), "unknown option".into()),
                 };
                 let problem = Problem::error("system/option", wrong.message, span).label(label);
@@ -122,7 +122,7 @@ pub(crate) fn each_input<T: Clone + 'static>(
                 all.default = read(inner, None, at).unwrap_or(all.default);
             } else if !inner.key.contains('.') {
                 let message = format!(
-                    "a key of `{}` must be `default` or `component.port`, found `{}`",
+                    "a key of `{}` must be `default` or `component.port`, got `{}`",
                     item.key, inner.key
                 );
                 let hint = unquoted(inner, at.context);

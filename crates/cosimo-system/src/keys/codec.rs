@@ -149,8 +149,8 @@ pub(crate) fn known_port(key: &str, text: &str, span: &Span, at: &mut TableReade
         Ok(_) => return true,
         Err(PathProblem::Unknown(component)) => unknown_component(component, span, at),
         Err(PathProblem::NoPath) => {
-            let message = format!("`{key}` must be `component.port`, found {text:?}");
-            at.report("system/value", [&message, "wanted: `component.port`", ""], span);
+            let message = format!("`{key}` must be `component.port`, got {text:?}");
+            at.report("system/value", [&message, "expected: `component.port`", ""], span);
         }
     }
     false
@@ -246,8 +246,8 @@ pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
             };
             let Some(from) = from else {
                 let message =
-                    format!("a key of `map` must be a number, `true` or `false`, found {:?}", item.key);
-                at.report("system/value", [&message, "wanted: a number", ""], &item.key_span);
+                    format!("a key of `map` must be a number, `true` or `false`, got {:?}", item.key);
+                at.report("system/value", [&message, "expected: a number", ""], &item.key_span);
                 continue;
             };
             if map.iter().any(|(known, _)| *known == from) {

@@ -147,7 +147,7 @@ fn component(it: &mut Component, w: &mut KeyWalk<'_, '_>) {
     if let KeyWalk::Read(at) = w {
         (it.name, it.span) = (at.item.key.into(), at.item.key_span.clone());
         if !is_component(&it.name) {
-            let message = format!("{COMPONENT_RULE}, found {:?}", it.name);
+            let message = format!("{COMPONENT_RULE}, got {:?}", it.name);
             at.report("system/name", [&message, "not a name", ""], &it.span);
         }
     }
@@ -190,7 +190,7 @@ fn connection(it: &mut ConnectionDecl, w: &mut KeyWalk<'_, '_>) {
     if let KeyWalk::Read(at) = w {
         parts::check_sum(at);
     }
-    let from = "the output, or several whose sum is wanted";
+    let from = "the output, or several whose sum is expected";
     w.key(Required("from", "from = \"component.output\""), sum(), &mut it.from, from);
     w.key(Required("to", "to = \"component.input\""), port(), &mut it.to, "");
     let mut none = Summand::default();
@@ -442,7 +442,7 @@ fn step(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
     if it.min > it.max
         && let Some(item) = at.section.get("max").or(at.section.get("min"))
     {
-        let message = format!("`min` must be at most `max`, found {} and {}", it.min, it.max);
+        let message = format!("`min` must be at most `max`, got {} and {}", it.min, it.max);
         let hint = match at.section.get("min") {
             Some(_) => String::new(),
             None => format!("without `min`, the least step is {} s", it.min),
@@ -476,7 +476,7 @@ fn results(it: &mut Results, w: &mut KeyWalk<'_, '_>) {
 
 fn reference(it: &mut ReferenceDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("what to compare with", |_, _| "`[reference]`".into());
-    w.key(Required("model", "model = \"name\""), model(), &mut it.model, "the undivided model");
+    w.key(Required("model", "model = \"name\""), model(), &mut it.model, "the monolithic reference");
     let ports = "ports as `component.port`, and the column each should equal";
     w.key("ports", columns(it.model.0.clone()), &mut it.ports, ports);
 }

@@ -48,7 +48,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 fn check_name(kind: &str, name: &str, span: &Span, at: &mut TableReader<'_, '_>) {
     if !is_name(name) {
-        let message = format!("the name of a {kind} is made of letters, digits, `_` and `-`, found {name:?}");
+        let message = format!("the name of a {kind} is made of letters, digits, `_` and `-`, got {name:?}");
         at.report("system/name", [&message, "not a name", ""], span);
     }
 }
@@ -229,12 +229,12 @@ pub(crate) fn is_pattern(pattern: &str) -> bool {
 
 pub(super) fn check_pattern(pattern: &str, span: &Span, at: &mut TableReader<'_, '_>) {
     if !is_pattern(pattern) {
-        let message = format!("a pattern must have letters, found {pattern:?}");
+        let message = format!("a pattern must have letters, got {pattern:?}");
         at.report("system/value", [&message, "empty pattern", ""], span);
     }
 }
 
-/// The undivided model.
+/// The monolithic reference.
 pub(super) fn model() -> Codec<(String, Span)> {
     let check = |item: &Item<'_>, name: &str, at: &mut TableReader<'_, '_>| {
         if reference(name, at.context.registry).is_none() {

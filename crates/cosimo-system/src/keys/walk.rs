@@ -392,7 +392,7 @@ pub(crate) fn list<T: Default + Clone + 'static>(
         let tables = item.tables(at.out)?;
         if tables.len() < least {
             let (title, found) = (&at.section.title, tables.len());
-            let message = format!("{title} needs at least {least} {}, found {found}", item.key);
+            let message = format!("{title} needs at least {least} {}, got {found}", item.key);
             at.report("system/value", [&message, "too few", ""], &item.span());
         }
         let one = |(index, item)| shape.one(item, index, &T::default(), at);

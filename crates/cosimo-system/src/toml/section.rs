@@ -61,7 +61,7 @@ impl<'t> Item<'t> {
     }
 
     pub(crate) fn wrong(&self, wanted: &str) -> Problem {
-        let message = format!("`{}` must be {wanted}, found {}", self.key, self.found());
+        let message = format!("`{}` must be {wanted}, got {}", self.key, self.found());
         Problem::error("system/value", message, self.span()).label(format!("wanted: {wanted}"))
     }
 
@@ -148,8 +148,8 @@ impl<'t> Section<'t> {
     ) -> Option<Section<'t>> {
         let title = title.into();
         let Some(table) = value.get_ref().as_table() else {
-            let message = format!("{title} must be a table, found {}", found(value.get_ref()));
-            out.push(Problem::error("system/value", message, value.span()).label("wanted: a table"));
+            let message = format!("{title} must be a table, got {}", found(value.get_ref()));
+            out.push(Problem::error("system/value", message, value.span()).label("expected: a table"));
             return None;
         };
         Some(Section::over(title, table, value.span(), keys, out))

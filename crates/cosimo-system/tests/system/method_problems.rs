@@ -62,26 +62,26 @@ fn methods_are_in_the_registry() {
         Some("did you mean `pi`?"),
     );
     let code = "system/value";
-    line("[method]\ninput = 1", code, "1", "`input` must be the name of a method or a table, found 1", None);
+    line("[method]\ninput = 1", code, "1", "`input` must be the name of a method or a table, got 1", None);
     line(
         "[method]\ninput = {}",
         code,
         "{}",
-        "`input` must name one method, found 0",
+        "`input` must name one method, got 0",
         Some("write `{ method = { option = value } }`"),
     );
     line(
         "[method]\ncorrection = { none = {}, nepce = {} }",
         code,
         "{ none = {}, nepce = {} }",
-        "`correction` must name one method, found 2",
+        "`correction` must name one method, got 2",
         Some("write `{ method = { option = value } }`"),
     );
     line(
         "[method]\ncorrection = { nepce = 0.5 }",
         code,
         "0.5",
-        "`nepce` must be a table of options, found 0.5",
+        "`nepce` must be a table of options, got 0.5",
         Some("write `{ nepce = { option = value } }`"),
     );
 }
@@ -100,14 +100,14 @@ fn inputs_without_quotes_are_understood_and_corrected() {
         "[method]\ninput = { a.u = 'hold', default = 'linear' }",
         "system/value",
         "a",
-        "a key of `input` must be `default` or `component.port`, found `a`",
+        "a key of `input` must be `default` or `component.port`, got `a`",
         hint,
     );
     line(
         "[method]\ninput = { wheel = 'hold', default = 'linear' }",
         "system/value",
         "wheel",
-        "a key of `input` must be `default` or `component.port`, found `wheel`",
+        "a key of `input` must be `default` or `component.port`, got `wheel`",
         Some("write `\"component.port\" = \"method\"`"),
     );
 }
@@ -117,29 +117,23 @@ fn options_are_those_of_their_method() {
     let code = "system/option";
     let nepce = |options: &str| format!("[method]\ncorrection = {{ nepce = {{ {options} }} }}");
     line(&nepce("gian = 1"), code, "gian", "`nepce` has no `gian`", Some("did you mean `gain`?"));
-    line(
-        &nepce("gain = 1.5"),
-        code,
-        "1.5",
-        "`gain` of `nepce` must be a number from 0 to 1, found 1.5",
-        None,
-    );
+    line(&nepce("gain = 1.5"), code, "1.5", "`gain` of `nepce` must be a number from 0 to 1, got 1.5", None);
     line(
         &nepce("form = 'papers'"),
         code,
         "'papers'",
-        "`form` of `nepce` must be one of `account`, `paper`, found \"papers\"",
+        "`form` of `nepce` must be one of `account`, `paper`, got \"papers\"",
         None,
     );
     line(
         "[method]\niteration = { fixed-point = { sweeps = 0 } }",
         code,
         "0",
-        "`sweeps` of `fixed-point` must be a whole number of at least 1, found 0",
+        "`sweeps` of `fixed-point` must be a whole number of at least 1, got 0",
         None,
     );
     let order = "[method]\npartition = { gauss-seidel = { order = 'a' } }";
-    line(order, code, "'a'", "`order` of `gauss-seidel` must be a list of names, found \"a\"", None);
+    line(order, code, "'a'", "`order` of `gauss-seidel` must be a list of names, got \"a\"", None);
     line(
         "[method]\nstep = { tolerance = 1e-3 }",
         code,
@@ -151,14 +145,14 @@ fn options_are_those_of_their_method() {
         "[method]\nstep = { estimate = 'power-residual', tolerance = 2 }",
         code,
         "2",
-        "`tolerance` of `power-residual` must be a number from 0 to 1, found 2",
+        "`tolerance` of `power-residual` must be a number from 0 to 1, got 2",
         None,
     );
     line(
         "[method]\nstep = { estimate = 'power-residual', tolerance = -2 }",
         "system/value",
         "-2",
-        "`tolerance` must be a finite number above 0, found -2",
+        "`tolerance` must be a finite number above 0, got -2",
         None,
     );
     line(

@@ -21,7 +21,7 @@ fn changed(text: &str, overrides: Overrides) -> System {
 fn refused(text: &str, overrides: Overrides, code: &str, message: &str, hint: Option<&str>) {
     let mut system = good(text);
     let problems = apply(&mut system, &overrides, &registry());
-    let [problem] = &problems[..] else { panic!("wanted one problem, found {problems:#?}") };
+    let [problem] = &problems[..] else { panic!("expected one problem, got {problems:#?}") };
     assert_eq!((problem.code, problem.message.as_str()), (code, message));
     assert_eq!(problem.hint.as_deref(), hint);
     assert_eq!((problem.span.clone(), problem.label.as_str()), (0..0, ""));
@@ -57,10 +57,10 @@ fn the_experiment_and_the_step() {
 
     let code = "override/value";
     let stop = |stop| Overrides { stop: Some(stop), ..Overrides::default() };
-    refused(FULL, stop(1.0), code, "`--stop 1`: must be later than the start, 1 s, found 1", None);
-    refused(FULL, stop(f64::NAN), code, "`--stop nan`: must be a finite number, found nan", None);
+    refused(FULL, stop(1.0), code, "`--stop 1`: must be later than the start, 1 s, got 1", None);
+    refused(FULL, stop(f64::NAN), code, "`--stop nan`: must be a finite number, got nan", None);
     for (bad, spelled) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "nan"), (f64::INFINITY, "inf")] {
-        let message = format!("`--step {spelled}`: must be a finite number above 0, found {spelled}");
+        let message = format!("`--step {spelled}`: must be a finite number above 0, got {spelled}");
         refused(FULL, Overrides { step: Some(bad), ..Overrides::default() }, code, &message, None);
     }
 }
@@ -74,7 +74,7 @@ fn own_steps_of_the_command_line_beat_those_of_the_file() {
     assert_eq!(steps, [None, Some(2e-3)]);
     let code = "override/value";
     for bad in ["0", "-1", "nan", "inf", "soon"] {
-        let message = format!("`--own-step wheel={bad}`: must be a finite number above 0, found {bad}");
+        let message = format!("`--own-step wheel={bad}`: must be a finite number above 0, got {bad}");
         refused(FULL, own(&format!("wheel={bad}")), code, &message, None);
     }
     let message = "`--own-step whel=1`: no component is called `whel`";
@@ -96,7 +96,7 @@ fn results_of_the_command_line_replace_those_of_the_file() {
     let system = changed(FULL, every(0.5));
     assert_eq!((system.results.variables.len(), system.results.every), (2, Some(0.5)));
 
-    let message = "`--record-every -1`: must be a finite number above 0, found -1";
+    let message = "`--record-every -1`: must be a finite number above 0, got -1";
     refused(FULL, every(-1.0), "override/value", message, None);
     for pattern in ["", "!"] {
         let message = format!("`--record {pattern:?}`: must be a pattern such as `a.*`");
@@ -120,9 +120,9 @@ fn a_tolerance_beats_all_that_the_file_gives() {
     let code = "override/value";
     let hint = Some("estimates with a tolerance are `power-residual`");
     refused(LEAST, tolerance(0.5), code, "`--tolerance 0.5`: the estimate `none` has no tolerance", hint);
-    let message = "`--tolerance 0`: must be a finite number above 0, found 0";
+    let message = "`--tolerance 0`: must be a finite number above 0, got 0";
     refused(FULL, tolerance(0.0), code, message, None);
-    let message = "`--tolerance 2`: `tolerance` of `power-residual` must be a number from 0 to 1, found 2";
+    let message = "`--tolerance 2`: `tolerance` of `power-residual` must be a number from 0 to 1, got 2";
     refused(FULL, tolerance(2.0), code, message, None);
 
     let both = Overrides { tolerance: Some(0.5), ..method("estimate=power-residual") };
@@ -278,7 +278,7 @@ fn methods_that_are_none() {
         TWO,
         method("reject=always"),
         "system/value",
-        "`--method reject=always`: `reject` must be \"never\" or \"above-one\", found \"always\"",
+        "`--method reject=always`: `reject` must be \"never\" or \"above-one\", got \"always\"",
         Some("known are `never`, `above-one`"),
     );
 }
@@ -351,12 +351,12 @@ fn connections_and_bonds() {
         TWO,
         bond("s=chassis.F:v~wheel.F:wheel.v"),
         "override/syntax",
-        "`--bond s=chassis.F:v~wheel.F:wheel.v`: wanted `component.port`, found `v`",
+        "`--bond s=chassis.F:v~wheel.F:wheel.v`: expected `component.port`, got `v`",
         None,
     );
     let wrong = "s=chassis.F:chassis.v~wheel.F:wheel.v,opposite=both";
     let problems = apply(&mut good(TWO), &bond(wrong), &registry());
-    assert!(problems[0].message.ends_with("`opposite` must be `none`, `effort` or `flow`, found `both`"));
+    assert!(problems[0].message.ends_with("`opposite` must be `none`, `effort` or `flow`, got `both`"));
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn a_system_out_of_sources() {
         messages,
         [
             "two components are called `a`",
-            "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between, found \"é+\""
+            "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between, got \"é+\""
         ]
     );
     assert!(sources::is_source("left=a.fmu", &registry()) && !sources::is_source("system.toml", &registry()));

@@ -21,7 +21,7 @@ fn told(text: &str) -> Vec<Told> {
 fn one(text: &str, code: &str, under: &str, message: &str, hint: Option<&str>) {
     let told = told(text);
     let [(found_code, found_under, found_message, found_hint)] = &told[..] else {
-        panic!("wanted one problem, found {told:#?}")
+        panic!("expected one problem, got {told:#?}")
     };
     assert_eq!((*found_code, found_under.as_str(), found_message.as_str()), (code, under, message));
     assert_eq!(found_hint.as_deref(), hint);
@@ -177,84 +177,78 @@ fn numbers_are_what_they_must_be() {
     let code = "system/value";
     for bad in ["nan", "inf", "-inf", "0", "-1e-3", "true", "\"1\"", "1e999", "2020-01-01"] {
         let found = if bad == "2020-01-01" { "a date" } else { bad };
-        let message = format!("`tolerance` must be a finite number above 0, found {found}");
+        let message = format!("`tolerance` must be a finite number above 0, got {found}");
         in_component(&format!("tolerance = {bad}"), code, bad, &message, None);
     }
     for bad in ["nan", "inf", "0", "-5e-3", "\"5 ms\""] {
-        let message = format!("`step` must be a finite number above 0, found {bad}");
+        let message = format!("`step` must be a finite number above 0, got {bad}");
         in_component(&format!("step = {bad}"), code, bad, &message, None);
     }
-    in_component("weight = -1", code, "-1", "`weight` must be a finite number of at least 0, found -1", None);
-    in_component("start = { F = nan }", code, "nan", "`F` must be a finite number, found nan", None);
+    in_component("weight = -1", code, "-1", "`weight` must be a finite number of at least 0, got -1", None);
+    in_component("start = { F = nan }", code, "nan", "`F` must be a finite number, got nan", None);
     in_component(
         "start = 1",
         code,
         "1",
-        "`start` must be a table, found 1",
+        "`start` must be a table, got 1",
         Some("write `start = { name = value }`"),
     );
     in_component(
         "parameters = []",
         code,
         "[]",
-        "`parameters` must be a table, found a list",
+        "`parameters` must be a table, got a list",
         Some("write `parameters = { name = value }`"),
     );
-    in_experiment("stop = \"4\"", code, "\"4\"", "`stop` must be a finite number, found \"4\"", None);
-    in_experiment("stop = 0", code, "0", "`stop` must be later than `start`, 0 s, found 0", None);
+    in_experiment("stop = \"4\"", code, "\"4\"", "`stop` must be a finite number, got \"4\"", None);
+    in_experiment("stop = 0", code, "0", "`stop` must be later than `start`, 0 s, got 0", None);
     in_experiment(
         "start = 5\nstop = 4.0",
         code,
         "4.0",
-        "`stop` must be later than `start`, 5 s, found 4.0",
+        "`stop` must be later than `start`, 5 s, got 4.0",
         None,
     );
-    in_experiment(
-        "start = nan\nstop = -4.0",
-        code,
-        "nan",
-        "`start` must be a finite number, found nan",
-        None,
-    );
+    in_experiment("start = nan\nstop = -4.0", code, "nan", "`start` must be a finite number, got nan", None);
     let wire = "[[connection]]\nfrom = 'a.y'\nto = 'b.u'";
-    line(&format!("{wire}\ngain = inf"), code, "inf", "`gain` must be a finite number, found inf", None);
+    line(&format!("{wire}\ngain = inf"), code, "inf", "`gain` must be a finite number, got inf", None);
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     for key in ["tolerance", "energy_scale"] {
-        let message = format!("`{key}` must be a finite number above 0, found 0");
+        let message = format!("`{key}` must be a finite number above 0, got 0");
         line(&format!("[[bond]]\na = {side}\nb = {side}\n{key} = 0"), code, "0", &message, None);
         let junction = format!("[[junction]]\ncommon = 'flow'\nsides = [{side}, {side}]\n{key} = 0");
         line(&junction, code, "0", &message, None);
     }
     for key in ["size", "min", "max"] {
-        let message = format!("`{key}` must be a finite number above 0, found -0.5");
+        let message = format!("`{key}` must be a finite number above 0, got -0.5");
         line(&format!("[method]\nstep = {{ {key} = -0.5 }}"), code, "-0.5", &message, None);
     }
     line(
         "[method]\nstep = { shrink = 2 }",
         code,
         "2",
-        "`shrink` must be a number above 0 and at most 1, found 2",
+        "`shrink` must be a number above 0 and at most 1, got 2",
         None,
     );
     line(
         "[method]\nstep = { grow = 0.5 }",
         code,
         "0.5",
-        "`grow` must be a finite number of at least 1, found 0.5",
+        "`grow` must be a finite number of at least 1, got 0.5",
         None,
     );
     line(
         "[method]\nstep = { min = 2, max = 1 }",
         code,
         "1",
-        "`min` must be at most `max`, found 2 and 1",
+        "`min` must be at most `max`, got 2 and 1",
         None,
     );
     line(
         "[method]\nstep = { max = 1e-7 }",
         code,
         "1e-7",
-        "`min` must be at most `max`, found 0.000001 and 0.0000001",
+        "`min` must be at most `max`, got 0.000001 and 0.0000001",
         Some("without `min`, the least step is 0.000001 s"),
     );
 }
@@ -266,37 +260,37 @@ fn words_are_from_their_list() {
         "stop = 1\nend = 'exat'",
         code,
         "'exat'",
-        "`end` must be \"exact\" or \"after\", found \"exat\"",
+        "`end` must be \"exact\" or \"after\", got \"exat\"",
         Some("did you mean `exact`?"),
     );
     in_experiment(
         "stop = 1\nrecord = 1",
         code,
         "1",
-        "`record` must be \"after-exchange\" or \"before-exchange\", found 1",
+        "`record` must be \"after-exchange\" or \"before-exchange\", got 1",
         None,
     );
-    in_experiment("stop = 1\nhistory = 1", code, "1", "`history` must be a text in quotes, found 1", None);
+    in_experiment("stop = 1\nhistory = 1", code, "1", "`history` must be a text in quotes, got 1", None);
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     line(
         &format!("[[bond]]\na = {side}\nb = {side}\nopposite = 'flwo'"),
         code,
         "'flwo'",
-        "`opposite` must be \"none\" or \"effort\" or \"flow\", found \"flwo\"",
+        "`opposite` must be \"none\" or \"effort\" or \"flow\", got \"flwo\"",
         Some("did you mean `flow`?"),
     );
     line(
         &format!("[[bond]]\na = {side}\nb = {side}\ndirection = 'a_to_b'"),
         code,
         "'a_to_b'",
-        "`direction` must be \"a-to-b\" or \"b-to-a\", found \"a_to_b\"",
+        "`direction` must be \"a-to-b\" or \"b-to-a\", got \"a_to_b\"",
         Some("did you mean `a-to-b`?"),
     );
     line(
         &format!("[[junction]]\ncommon = 'force'\nsides = [{side}, {side}]"),
         code,
         "'force'",
-        "`common` must be \"effort\" or \"flow\", found \"force\"",
+        "`common` must be \"effort\" or \"flow\", got \"force\"",
         Some("known are `effort`, `flow`"),
     );
     line(
@@ -305,21 +299,21 @@ fn words_are_from_their_list() {
         ),
         code,
         "'leave'",
-        "`power` must be \"enters\" or \"leaves\", found \"leave\"",
+        "`power` must be \"enters\" or \"leaves\", got \"leave\"",
         Some("did you mean `leaves`?"),
     );
     line(
         "[method]\nexchange = 'frech'",
         code,
         "'frech'",
-        "`exchange` must be \"stale\" or \"fresh\", found \"frech\"",
+        "`exchange` must be \"stale\" or \"fresh\", got \"frech\"",
         Some("did you mean `fresh`?"),
     );
     line(
         "[method]\nstep = { reject = 'always' }",
         code,
         "'always'",
-        "`reject` must be \"never\" or \"above-one\", found \"always\"",
+        "`reject` must be \"never\" or \"above-one\", got \"always\"",
         Some("known are `never`, `above-one`"),
     );
 }
@@ -331,15 +325,15 @@ fn shapes_are_what_they_must_be() {
         "[connection]\nfrom = 'a.y'",
         code,
         "[connection]",
-        "`connection` must be a list of tables, found a table",
+        "`connection` must be a list of tables, got a table",
         Some("write `[[connection]]`, once for each"),
     );
-    one(&format!("bond = [1]\n{LEAST}"), code, "1", "`[[bond]]` must be a table, found 1", None);
+    one(&format!("bond = [1]\n{LEAST}"), code, "1", "`[[bond]]` must be a table, got 1", None);
     one(
         &format!("method = 'jacobi'\n{LEAST}"),
         code,
         "'jacobi'",
-        "`[method]` must be a table, found \"jacobi\"",
+        "`[method]` must be a table, got \"jacobi\"",
         None,
     );
     let hint = Some("write `[component.name]`, once for each");
@@ -347,31 +341,25 @@ fn shapes_are_what_they_must_be() {
         "[experiment]\nstop = 1\n[[component]]\nsource = 'a.fmu'",
         code,
         "[[component]]",
-        "`component` must be a table of components, found a list",
+        "`component` must be a table of components, got a list",
         hint,
     );
     line(
         "[results]\nvariables = 'a.*'",
         code,
         "'a.*'",
-        "`variables` must be a list of texts in quotes, found \"a.*\"",
+        "`variables` must be a list of texts in quotes, got \"a.*\"",
         Some("write `variables = [\"...\"]`"),
     );
-    line(
-        "[results]\nvariables = ['a.*', 1]",
-        code,
-        "1",
-        "`variables` must be a text in quotes, found 1",
-        None,
-    );
-    line("[results]\nvariables = ['!']", code, "'!'", "a pattern must have letters, found \"!\"", None);
-    line("[results]\nevery = 0", code, "0", "`every` must be a finite number above 0, found 0", None);
-    line("[method]\nstep = 1e-3", code, "1e-3", "`step` must be a table, found 1e-3", None);
+    line("[results]\nvariables = ['a.*', 1]", code, "1", "`variables` must be a text in quotes, got 1", None);
+    line("[results]\nvariables = ['!']", code, "'!'", "a pattern must have letters, got \"!\"", None);
+    line("[results]\nevery = 0", code, "0", "`every` must be a finite number above 0, got 0", None);
+    line("[method]\nstep = 1e-3", code, "1e-3", "`step` must be a table, got 1e-3", None);
     line(
         "[[bond]]\na = 1\nb = { effort = 'b.F', flow = 'b.v' }",
         code,
         "1",
-        "`a` of bond `bond1` must be a table, found 1",
+        "`a` of bond `bond1` must be a table, got 1",
         None,
     );
 }
@@ -403,7 +391,7 @@ fn ports_belong_to_components() {
         Some("known are `a`, `b`"),
     );
     for bad in ["y", "a.", ".y", ""] {
-        let message = format!("`from` must be `component.port`, found {bad:?}");
+        let message = format!("`from` must be `component.port`, got {bad:?}");
         line(
             &format!("[[connection]]\nfrom = '{bad}'\nto = 'b.u'"),
             "system/value",
@@ -428,7 +416,7 @@ fn names_are_plain_and_used_once() {
     line("[component.'a/b']\nsource = 'x.fmu'", "system/name", "'a/b'", found, None);
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     let bond = |name: &str| format!("[[bond]]\nname = '{name}'\na = {side}\nb = {side}\n");
-    let found = "the name of a bond is made of letters, digits, `_` and `-`, found \"\"";
+    let found = "the name of a bond is made of letters, digits, `_` and `-`, got \"\"";
     line(&bond(""), "system/name", "''", found, None);
     let junction = format!("[[junction]]\nname = 's'\ncommon = 'flow'\nsides = [{side}, {side}]");
     for (second, under) in [(bond("s"), "'s'"), (junction, "'s'")] {
@@ -444,7 +432,7 @@ fn names_are_plain_and_used_once() {
         &format!("[[junction]]\ncommon = 'flow'\nsides = [{side}]"),
         "system/value",
         &format!("[{side}]"),
-        "junction `junction1` needs at least 2 sides, found 1",
+        "junction `junction1` needs at least 2 sides, got 1",
         None,
     );
 }
@@ -460,13 +448,7 @@ fn sources_are_claimed_by_someone() {
     }
     let hint = Some("known kinds are `native` (models written in Rust), `fmu` (files that end in .fmu)");
     line(&source("engine.py"), code, "'engine.py'", &message("engine.py"), hint);
-    line(
-        "[component.c]\nsource = 1",
-        "system/value",
-        "1",
-        "`source` must be a text in quotes, found 1",
-        None,
-    );
+    line("[component.c]\nsource = 1", "system/value", "1", "`source` must be a text in quotes, got 1", None);
 }
 
 #[test]
@@ -552,17 +534,17 @@ fn wires_say_what_is_wrong_with_sums_maps_and_units() {
         "`gain` stands beside each of several outputs, not beside all",
         Some("write `from = [{ port = \"a.y\", gain = .. }, \"b.y\"]`"),
     );
-    line(&wire("from = []"), "system/value", "[]", "`from` must be at least one output, found a list", None);
+    line(&wire("from = []"), "system/value", "[]", "`from` must be at least one output, got a list", None);
     line(
         &wire("from = 'b.y'\nmap = { on = 1 }"),
         "system/value",
         "on",
-        "a key of `map` must be a number, `true` or `false`, found \"on\"",
+        "a key of `map` must be a number, `true` or `false`, got \"on\"",
         None,
     );
     let twice = "`map` says twice what becomes of 1";
     line(&wire("from = 'b.y'\nmap = { 1 = 2, true = 3 }"), "system/value", "true", twice, None);
-    let flag = "`convert` must be true or false, found 1";
+    let flag = "`convert` must be true or false, got 1";
     line(&wire("from = 'b.y'\nconvert = 1"), "system/value", "1", flag, None);
     let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
     in_component(
@@ -572,6 +554,6 @@ fn wires_say_what_is_wrong_with_sums_maps_and_units() {
         "`furlong` in the unit `furlong` is not known",
         Some(hint),
     );
-    let exponent = "`m` must be a whole number from -100 to 100, found 0.5";
+    let exponent = "`m` must be a whole number from -100 to 100, got 0.5";
     in_component("units = { x = { m = 0.5 } }", "system/value", "0.5", exponent, None);
 }

@@ -14,7 +14,7 @@ const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> Metho
         order: "",
         options,
         needs: |_| Needs::NOTHING,
-        build: |_| unreachable!("only its name is wanted"),
+        build: |_| unreachable!("only its name is expected"),
     }
 }
 

@@ -34,7 +34,7 @@ objects! {
         pub bonds: Vec<Bond>,
         pub steps: StepSummary,
         pub loops: Vec<Loop>,
-        pub remarks: Vec<Remark>,
+        pub warnings: Vec<Warning>,
         /// what FMUs logged and returned, by kind
         pub messages: Vec<FmuMessage>,
         pub scenario: Scenario,
@@ -182,10 +182,10 @@ objects! {
         relative: Option<f64> = finite(found.relative()),
     }
 
-    pub struct Remark(remark: &Problem) {
-        code: &'static str = remark.code,
-        message: String = remark.message.clone(),
-        hint: Option<String> = remark.hint.clone(),
+    pub struct Warning(warning: &Problem) {
+        code: &'static str = warning.code,
+        message: String = warning.message.clone(),
+        hint: Option<String> = warning.hint.clone(),
     }
 
     /// messages of one kind, of this process

@@ -17,7 +17,7 @@ pub struct GateCriteria {
     pub rejected: Option<u64>,
     /// Largest residual of an algebraic loop, as a part of the largest value of its unknown.
     pub loop_residual: Option<f64>,
-    pub no_remarks: bool,
+    pub no_warnings: bool,
     /// The run need not have come to its end.
     pub incomplete: bool,
 }
@@ -49,11 +49,11 @@ impl GateCheck {
 /// Why nothing can be said.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoCertificate {
-    #[error("this is no certificate of Cosimo: `certificate` should be \"{KIND}\", found {0}")]
+    #[error("this is no certificate of Cosimo: `certificate` should be \"{KIND}\", got {0}")]
     Stranger(String),
     #[error("this is a certificate of version {0}; this Cosimo reads version {VERSION}")]
     Version(String),
-    #[error("`{place}` should be {wanted}, found {found}")]
+    #[error("`{place}` should be {wanted}, got {found}")]
     Broken { place: String, wanted: &'static str, found: String },
     #[error("the certificate has no bond `{name}`")]
     UnknownBond { name: String, hint: String },
@@ -87,7 +87,7 @@ pub fn gate(certificate: &Json, limits: &GateCriteria) -> Result<Vec<GateCheck>,
     defects(&mut reader, limits, &mut checks);
     steps(&mut reader, limits, &mut checks);
     loops(&mut reader, limits, &mut checks);
-    remarks(&mut reader, limits, &mut checks);
+    warnings(&mut reader, limits, &mut checks);
     if reader.problems.is_empty() { Ok(checks) } else { Err(reader.problems) }
 }
 
@@ -172,16 +172,16 @@ fn loops(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut
     }
 }
 
-fn remarks(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut Vec<GateCheck>) {
-    let count = reader.list("/remarks");
+fn warnings(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut Vec<GateCheck>) {
+    let count = reader.list("/warnings");
     for place in 0..count {
-        let message = reader.text(&format!("/remarks/{place}/message"));
-        if limits.no_remarks {
-            checks.push(GateCheck::of_run("remarks", "no remark", message, false));
+        let message = reader.text(&format!("/warnings/{place}/message"));
+        if limits.no_warnings {
+            checks.push(GateCheck::of_run("warnings", "no warning", message, false));
         }
     }
-    if limits.no_remarks && count == 0 {
-        checks.push(GateCheck::of_run("remarks", "no remark", "none", true));
+    if limits.no_warnings && count == 0 {
+        checks.push(GateCheck::of_run("warnings", "no warning", "none", true));
     }
 }
 

@@ -1,5 +1,5 @@
 //! A certificate: what a run came to as JSON, for gates and archives. What it ran, by which methods, step sizes in brief, the
-//! energy defect of every bond, residuals of algebraic loops, remarks, and the hashes of all that went in.
+//! energy defect of every bond, residuals of algebraic loops, warnings, and the hashes of all that went in.
 //!
 //! Everything that differs between two runs of the same inputs lies in one object, `machine`. A certificate speaks of the
 //! energy defect and never of an error bound: residual energy does not bound the state error.
@@ -83,7 +83,7 @@ impl Certificate {
     }
 
     /// Of a run that has not begun, or of which nobody knows how it ended.
-    pub fn unfinished(&self, reason: &str, remarks: &[Problem], machine: Machine) -> CertificateData {
+    pub fn unfinished(&self, reason: &str, warnings: &[Problem], machine: Machine) -> CertificateData {
         let bond = |name: &String| BondSummary::of(name, &BondTotals::default(), 0.0);
         let Experiment { start, resumed_at, .. } = self.known.experiment;
         let summary = Summary {
@@ -93,7 +93,7 @@ impl Certificate {
             ..Summary::default()
         };
         let outcome = Outcome { complete: false, word: "unfinished", reason: Some(reason.into()) };
-        let mut all = self.all(&summary, outcome, &[], remarks, machine);
+        let mut all = self.all(&summary, outcome, &[], warnings, machine);
         all.verdict.words = format!("nothing was measured: {reason}");
         for bond in &mut all.bonds {
             bond.words = format!("energy defect not measured: {reason}");
@@ -118,10 +118,10 @@ impl Certificate {
         summary: &Summary,
         outcome: Outcome,
         loops: &[LoopResidual],
-        remarks: &[Problem],
+        warnings: &[Problem],
         machine: Machine,
     ) -> CertificateData {
-        let remarks = remarks.iter().filter(|remark| remark.severity == Severity::Warning);
+        let warnings = warnings.iter().filter(|warning| warning.severity == Severity::Warning);
         CertificateData {
             outcome,
             experiment: Experiment { reached: summary.time, ..self.known.experiment.clone() },
@@ -129,7 +129,7 @@ impl Certificate {
             bonds: summary.bonds.iter().map(|bond| Bond::new(bond, summary)).collect(),
             steps: StepSummary::new(summary, &summary.counters, &self.steps),
             loops: loops.iter().map(Loop::new).collect(),
-            remarks: remarks.map(Remark::new).collect(),
+            warnings: warnings.map(Warning::new).collect(),
             messages: fmu_messages().into_iter().map(|(message, _)| message).collect(),
             scenario: Scenario::new(summary),
             machine,

@@ -41,14 +41,14 @@ impl std::str::FromStr for CheckpointSchedule {
                     let every = humantime::parse_duration(value).ok().filter(|every| !every.is_zero());
                     let wrong = || {
                         format!(
-                            "`every` is a time of computing with its unit, as in `10s` or `5min`, found `{value}`"
+                            "`every` is a time of computing with its unit, as in `10s` or `5min`, got `{value}`"
                         )
                     };
                     schedule.every = Some(every.ok_or_else(wrong)?);
                 }
                 ("simulated", Some(value)) => {
                     let every = value.parse().ok().filter(|every: &f64| every.is_finite() && *every > 0.0);
-                    let wrong = || format!("`simulated` is a number of seconds above 0, found `{value}`");
+                    let wrong = || format!("`simulated` is a number of seconds above 0, got `{value}`");
                     schedule.simulated = Some(every.ok_or_else(wrong)?);
                 }
                 ("interrupt", None) => {}

@@ -126,7 +126,7 @@ impl HtmlReport {
 fn warnings(inputs: &RunInputs, run: &Run) -> Vec<Warning> {
     let of_run = run.warnings().iter().filter(|problem| problem.severity == Severity::Warning);
     let mut warnings: Vec<Warning> =
-        of_run.map(|problem| remark(problem.code, crate::error::with_remedy(problem))).collect();
+        of_run.map(|problem| warning(problem.code, crate::error::with_remedy(problem))).collect();
     warnings.extend(fmu_messages().iter().map(|(_, words)| uncoded(format!("FMU {words}"))));
     warnings.extend(inputs.resumed.as_ref().map(|resumed| {
         uncoded(format!(
@@ -155,7 +155,7 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
         names.into_iter().map(|name| ComponentFacts { name, facts: Vec::new() }).collect();
     let rows = results.curves.rows;
     let broken = results.broken.iter();
-    let remarks: Vec<Warning> = broken
+    let warnings: Vec<Warning> = broken
         .map(|(name, count)| uncoded(format!("`{name}` is no number in {count} of {rows} rows")))
         .collect();
     let name = file.display().to_string();
@@ -170,7 +170,7 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
         computing: None,
         threads: 1,
         monolithic: MonolithicReference::default(),
-        warnings: &remarks,
+        warnings: &warnings,
         diagram: None,
         plan: "",
         components: &components,
@@ -188,7 +188,7 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
 }
 
 /// A message with what its code means.
-fn remark(code: &'static str, message: String) -> Warning {
+fn warning(code: &'static str, message: String) -> Warning {
     Warning { code, message, meaning: catalogue::page(code).map(|page| page.text).unwrap_or_default() }
 }
 
@@ -297,7 +297,7 @@ fn name(what: &[String]) -> String {
 fn ending(error: Option<&Error>, outcome: &Outcome) -> Ending {
     match (error, error.and_then(Error::run_error)) {
         (_, Some(RunError::Step(step))) => {
-            Ending::Failed { error: remark(step.code(), step.to_string()), hint: step.hint() }
+            Ending::Failed { error: warning(step.code(), step.to_string()), hint: step.hint() }
         }
         (Some(error), _) => Ending::Failed { error: uncoded(error.to_string()), hint: String::new() },
         (None, _) if outcome.summary.finished => Ending::Finished,

@@ -48,7 +48,7 @@ impl Observer for Reference {
         }
         match reference::solve(system, &self.times, &end.inputs.registry) {
             Ok(solution) => outcome.reference = self.errors(&solution, run.layout()),
-            Err(message) => end.warn(format!("no comparison with the undivided model: {message}")),
+            Err(message) => end.warn(format!("no comparison with the monolithic reference: {message}")),
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ fn certificate() -> Json {
         "steps": { "worst_indicator": 1.25, "rejected": 3 },
         "methods": { "estimate": { "name": "power-residual" } },
         "loops": [{ "input": "a.u", "relative": 1e-12 }],
-        "remarks": [{ "message": "look here" }],
+        "warnings": [{ "message": "look here" }],
     })
 }
 
@@ -39,7 +39,7 @@ fn limits_are_met_at_their_value_and_broken_just_below() {
     assert_eq!(failing(&GateCriteria { rejected: Some(2), ..none.clone() }), ["rejected"]);
     assert!(failing(&GateCriteria { loop_residual: Some(1e-12), ..none.clone() }).is_empty());
     assert_eq!(failing(&GateCriteria { loop_residual: Some(1e-13), ..none.clone() }), ["loop-residual"]);
-    assert_eq!(failing(&GateCriteria { no_remarks: true, ..none }), ["remarks"]);
+    assert_eq!(failing(&GateCriteria { no_warnings: true, ..none }), ["warnings"]);
 }
 
 #[test]
@@ -91,10 +91,10 @@ fn everything_that_is_wrong_is_said_at_once() {
     assert_eq!(
         refused(&broken, &GateCriteria { bonds: vec![("strot".into(), 1.0)], ..none }),
         [
-            "`bonds.0.energy_defect` should be a number not below 0, or null, found -1.0",
+            "`bonds.0.energy_defect` should be a number not below 0, or null, got -1.0",
             "the certificate has no bond `strot`",
-            "`steps.rejected` should be a whole number not below 0, found \"NaN\"",
-            "`loops` should be a list, found nothing",
+            "`steps.rejected` should be a whole number not below 0, got \"NaN\"",
+            "`loops` should be a list, got nothing",
         ]
     );
 }

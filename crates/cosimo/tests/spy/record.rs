@@ -22,9 +22,9 @@ pub(crate) fn violations(record: &str, allowed: Allowed, file_of: impl Fn(&str) 
         let (function, outcome) = call.split_once('(').unwrap_or((call, ""));
         let outcome = outcome.rsplit_once(") ").map_or("", |(_, outcome)| outcome);
         let mut wrong = |why: &str| found.push(format!("{why}: {line}"));
-        if let Some(words) = call.strip_prefix("remark: ") {
+        if let Some(words) = call.strip_prefix("warning: ") {
             if !(words.starts_with("outputs are read after inputs") && allowed.get_after_set) {
-                wrong("remarked");
+                wrong("noted");
             }
             continue;
         }
@@ -90,7 +90,7 @@ fn every_kind_of_mistake_is_found() {
         ("a1 fmi2DoStep(0.0, 0.1, 0) ok", "called without being there"),
         ("a1 fmi2Instantiate(a1) ok", "never freed"),
         ("a1 fmi2FreeInstance() ok", "freed without being there"),
-        ("a1 remark: 1 states were never freed", "remarked"),
+        ("a1 warning: 1 states were never freed", "noted"),
     ] {
         let all = check(record);
         assert!(all.len() == 1 && all[0].starts_with(found), "{all:?}");

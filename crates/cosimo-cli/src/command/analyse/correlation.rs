@@ -33,7 +33,7 @@ fn look(system: &System, registry: &Registry) -> Result<Correlations, u8> {
                 Some("declare a `[[bond]]`; `cosimo bonds` finds pairs that could be one")
             }
             CorrelationError::Truth(_) => {
-                Some("errors need an undivided model: add `[reference]` with `model` and `ports`")
+                Some("errors need a monolithic reference: add `[reference]` with `model` and `ports`")
             }
             CorrelationError::Variant(_) => None,
         };

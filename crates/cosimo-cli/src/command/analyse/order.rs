@@ -6,7 +6,7 @@ use cosimo::system::System;
 
 use super::{Subject, coded, constant_step};
 
-/// How errors fall with the step: slopes per output, against the undivided model or the next smaller step
+/// How errors fall with the step: slopes per output, against the monolithic reference or the next smaller step
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -35,7 +35,7 @@ fn look(system: &System, registry: &Registry) -> Result<Orders, u8> {
 
 fn print(name: &str, orders: &Orders) {
     let against = match orders.against {
-        ErrorBasis::Monolithic => "largest error against the undivided model",
+        ErrorBasis::Monolithic => "largest error against the monolithic reference",
         ErrorBasis::NextSize => {
             "largest difference from the run with half the step (no `[reference]` in the system)"
         }
