@@ -119,3 +119,27 @@ fn a_beat_strikes_once_for_all_instants_that_passed() {
     assert!(beat.is_due(&clock) && !beat.is_due(&clock));
     assert_eq!((beat.count(), beat.after(9).count()), (4, 9));
 }
+
+/// Rounding is a part of the size of a step, whether it is a day or a microsecond.
+#[test]
+fn what_is_beside_an_instant_depends_on_the_size_of_steps() {
+    for (size, beside, apart) in [(100.0, 5e-8, 5e-7), (1e-3, 5e-13, 5e-12)] {
+        let clock = Clock::starting_at(time(0.0));
+        for sign in [-1.0, 1.0] {
+            let near = clock.window(size, Limit::At(time(size + sign * beside)));
+            assert_eq!((near.to, near.size), (time(size + sign * beside), size));
+        }
+        let before = clock.window(size, Limit::At(time(size - apart)));
+        assert_eq!((before.to, before.size), (time(size - apart), size - apart));
+        let after = clock.window(size, Limit::At(time(size + apart)));
+        assert_eq!((after.to, after.size), (time(size), size));
+        let step = window(0.0, size);
+        assert!(arrived(time(size - beside), step) && !arrived(time(size - apart), step));
+        let told = window(0.0, 0.5 * size);
+        assert_eq!(clock.own(size, told, size - beside, Limit::None), told);
+        assert_eq!(clock.own(size, told, size - apart, Limit::None).size, size);
+        let mut clock = clock;
+        clock.accept(step);
+        assert!(clock.reached(time(size + beside)) && !clock.reached(time(size + apart)));
+    }
+}

@@ -19,6 +19,8 @@ struct Power {
     /// An instant that no step crosses, and one that an event lies at.
     stops: Option<f64>,
     event: Option<f64>,
+    /// An event that it tells of beforehand.
+    announces: Option<f64>,
     log: Log,
 }
 
@@ -39,7 +41,8 @@ impl Simulator for Power {
         let stop = self.stops.filter(|stop| (from..to).contains(stop) && *stop > from);
         self.now.now[0] = stop.unwrap_or(to);
         let event = self.event == Some(to);
-        Ok(StepResult { to: Time::new(self.now.now[0]).unwrap(), next_event: None, event, evaluations: 3 })
+        let next_event = self.announces.filter(|at| *at > to).and_then(Time::new);
+        Ok(StepResult { to: Time::new(self.now.now[0]).unwrap(), next_event, event, evaluations: 3 })
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let t = self.now.now[0];
@@ -103,6 +106,7 @@ struct Kind {
     input_degree: u8,
     stops: Option<f64>,
     event: Option<f64>,
+    announces: Option<f64>,
     meets: bool,
 }
 
@@ -113,6 +117,7 @@ const PLAIN: Kind = Kind {
     input_degree: 3,
     stops: None,
     event: None,
+    announces: None,
     meets: false,
 };
 
@@ -139,7 +144,7 @@ fn near(found: f64, wanted: f64) {
 
 impl Bench {
     fn new(kind: Kind, every: f64, divides: bool) -> Bench {
-        let Kind { power, slopes, integrals, input_degree, stops, event, meets } = kind;
+        let Kind { power, slopes, integrals, input_degree, stops, event, announces, meets } = kind;
         let abilities = Abilities { slopes, integrals, input_degree, events: true, ..Abilities::NATIVE };
         let port = |name: &str| Port::new(name, "1", "");
         let interface = Interface {
@@ -149,7 +154,8 @@ impl Bench {
             ..Interface::default()
         };
         let log = Log::default();
-        let inner = Power { interface, power, now: Memory::new([0.0]), stops, event, log: log.clone() };
+        let inner =
+            Power { interface, power, now: Memory::new([0.0]), stops, event, announces, log: log.clone() };
         let mut paced = MultiRateSimulator::new(Box::new(inner), every, divides);
         let setup = Setup { start: Time::ZERO, stop: None, stop_at_events: meets, rewinds: true };
         paced.initialize(&setup).unwrap();
@@ -382,4 +388,26 @@ fn a_saved_state_goes_on_inside_a_longer_step() {
 #[test]
 fn bumps_have_an_integral_of_one() {
     assert_eq!([0.0, 0.25, 0.5, 1.0].map(bump), [0.0, 0.15625, 0.5, 1.0]);
+}
+
+#[test]
+fn an_announced_event_ends_the_window_before_the_part_that_it_lies_in() {
+    let announced = |at: f64, meets: bool| {
+        let mut bench = Bench::new(Kind { announces: Some(at), meets, ..PLAIN }, 0.25, true);
+        let reached = bench.step(0.0, 1.0).2;
+        (reached.to, bench.log().len())
+    };
+    assert_eq!(announced(0.625, true), (time(0.625), 2));
+    assert_eq!(announced(0.625, false), (time(1.0), 4));
+    assert_eq!(announced(1.5, true), (time(1.0), 4));
+}
+
+#[test]
+fn held_inputs_that_do_not_move_are_passed_on_as_they_are() {
+    let mut bench = Bench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, true);
+    let mut values = [0.0; 2];
+    let mut out = Outputs { values: &mut values, slopes: &mut [] };
+    let still = [Segment::constant(0.1)];
+    bench.paced.do_step_and_get_outputs(window(0.0, 1.0), &Inputs::of(&still), &mut out).unwrap();
+    assert_eq!(bench.log(), ["0 0.5 0.1 0", "0.5 1 0.1 0"]);
 }

@@ -16,6 +16,8 @@ use cosimo::system::{Problem, Severity, System, toml};
 
 struct Part {
     interface: Interface,
+    /// It shows whether it may be rewound.
+    tells: bool,
     state: Memory<f64>,
 }
 
@@ -23,7 +25,10 @@ impl Simulator for Part {
     fn interface(&self) -> &Interface {
         &self.interface
     }
-    fn initialize(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        if self.tells {
+            self.state.now = f64::from(u8::from(setup.rewinds));
+        }
         Ok(())
     }
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
@@ -77,6 +82,7 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
         abilities: Abilities { states: false, serialize_state: false, ..Abilities::NATIVE },
         ..Interface::default()
     };
+    let mut tells = false;
     for word in words.split_whitespace() {
         let can = &mut interface.abilities;
         match word {
@@ -86,6 +92,7 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
             "jacobian" => can.jacobian = true,
             "early" => can.early_return = true,
             "events" => can.events = true,
+            "tells" => tells = true,
             "lines" => can.wave_boundary = true,
             "stepwise" => can.returns_each_internal_step = true,
             "through" => {
@@ -108,7 +115,7 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
             },
         }
     }
-    Ok(Box::new(Part { interface, state: Memory::new(0.0) }))
+    Ok(Box::new(Part { interface, tells, state: Memory::new(0.0) }))
 }
 
 const PART: SourceEntry = SourceEntry {
@@ -145,7 +152,7 @@ fn join(request: &JoinRequest<'_>) -> JoinResult {
             (format!("{to:?}"), format!("{terms:?} {constant:?} {outside} {start:?}"))
         })
         .collect();
-    Ok(Box::new(Part { interface, state: Memory::new(0.0) }))
+    Ok(Box::new(Part { interface, tells: false, state: Memory::new(0.0) }))
 }
 
 fn registry() -> Registry {
@@ -464,6 +471,9 @@ fn methods_ask_each_simulator_for_what_they_need() {
     assert_eq!(bonded(">F:N v:m/s", "F:N >v:m/s", residual), NOTHING);
     let taylor = "method.input = 'taylor'";
     assert_eq!(pair(">y:N", "u:N", taylor), ["plan/needs-slopes a"]);
+    let rest = format!("wire = [{{ from = 'a.y', to = 'b.u' }}]\n{taylor}");
+    let hint = found(&[("a", ">y:N"), ("b", "u:N")], &rest).problems[0].hint.clone().unwrap();
+    assert!(hint.contains("`linear`"), "the first line without slopes: {hint}");
 }
 
 #[test]
@@ -876,6 +886,55 @@ mod lines {
         assert_eq!(said(plain, SOLVER, "", "size = 0.05"), boundary);
     }
 
+    #[test]
+    fn half_a_delay_is_allowed_up_to_rounding() {
+        // A thousandth of the run is half of the delay.
+        let text = |delay: f64| {
+            format!(
+                "[[bond]]\nname = 'l'\na = {{ effort = 'a.e', flow = 'a.f' }}\nb = {{ effort = 'b.e', flow = 'b.f' }}\n\
+                 opposite = 'flow'\nline = {{ delay = {delay:?}, impedance = 2.0 }}\n"
+            )
+        };
+        let inner = |delay: f64| {
+            let rest = format!("method.step = {{}}\n{}", text(delay));
+            codes_of(&found(&[("a", "e:N >f:m/s"), ("b", SOLVER)], &rest)).contains(&"plan/line-inner")
+        };
+        assert!(!inner(0.002) && !inner(0.003) && inner(0.0019));
+    }
+
+    /// Efforts and flows of ends come in their own units; the line has SI units.
+    #[test]
+    fn lines_have_si_units() {
+        let efforts = |e: &str, start: f64| {
+            let parts = [
+                ("a", format!("e:{e} >f:m/s lines stepwise;, start = {{ e = {start:?} }}")),
+                ("b", SOLVER.to_owned()),
+            ];
+            let parts: Vec<(&str, &str)> = parts.iter().map(|(name, part)| (*name, part.as_str())).collect();
+            let rest = "[[bond]]\nname = 'l'\na = { effort = 'a.e', flow = 'a.f' }\nb = { effort = 'b.e', flow = 'b.f' }\n\
+                 opposite = 'flow'\nline = { delay = 0.1, impedance = 2.0 }\n";
+            let run = Run::new(planned(&parts, rest), 1).unwrap();
+            ["a.e", "b.e"].map(|path| run.output(path).unwrap())
+        };
+        assert_eq!(efforts("N", 4.0), [4.0, 4.0]);
+        assert_eq!(efforts("kN", 4.0), [4.0, 4000.0]);
+    }
+
+    /// A simulator whose steps are tried is told that it will be rewound.
+    #[test]
+    fn whoever_is_tried_is_told_so() {
+        let told = |keys: &str| {
+            let rest = format!(
+                "method.step.size = 0.01\n[[bond]]\nname = 'l'\na = {{ effort = 'a.e', flow = 'a.f' }}\n\
+                 b = {{ effort = 'b.e', flow = 'b.f' }}\nopposite = 'flow'\n\
+                 line = {{ delay = 0.1, impedance = 2.0, mass_a = 3.0, mass_b = 3.0{keys} }}\n"
+            );
+            let parts = [("a", "e:N >f:m/s tells"), ("b", "e:N >f:m/s tells")];
+            Run::new(planned(&parts, &rest), 1).unwrap().output("a.f").unwrap()
+        };
+        assert_eq!((told(", boundary = 'corrected'"), told(", boundary = 'mid-step'")), (1.0, 0.0));
+    }
+
     /// The flow of a part stays what it is, whatever pushes it.
     #[test]
     fn a_mass_that_cannot_be_weighed_is_asked_for() {
@@ -917,6 +976,8 @@ mod lines {
         assert_eq!(longer(&format!("{control}, most = [4.0, 2.0]")), Some("a"));
         assert_eq!(longer(&format!("{control}, most = [2.0, 4.0]")), Some("b"));
         assert_eq!(longer(&format!("{control}, most = [2.0, 4.0], impedances = 'common'")), None);
+        assert_eq!(longer(", factor = [1.0, 2.0]"), Some("b"));
+        assert_eq!(longer(", factor = [2.0, 1.0]"), Some("a"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use cosimo::record::MemoryRecorder as Recorded;
 use cosimo::system::{Problem, toml};
 
 /// `ramp:loop` has outputs y = p (u + v) / 4 + 1 + t and z = p (u + v) / 4 + 2 (1 + t) with slopes; `ramp:loop-declared` has
-/// derivatives instead. `ramp:sum` shows the integral of u; p is a parameter that may change.
+/// derivatives instead. `ramp:sum` shows the integral of u; p is a parameter that may change, and q one without effect.
 struct Ramp {
     interface: Interface,
     /// Time, both inputs and their slopes, the integral of the first.
@@ -82,8 +82,10 @@ impl Jacobian for Ramp {
 }
 
 impl TunableParameters for Ramp {
-    fn set_parameter(&mut self, _: usize, value: f64) -> Result<(), SimulatorError> {
-        self.factor = value;
+    fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+        if parameter == 1 {
+            self.factor = value;
+        }
         Ok(())
     }
 }
@@ -98,7 +100,7 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
         inputs: if passes { vec![port("u"), port("v")] } else { vec![port("u")] },
         outputs: if passes { vec![port("y"), port("z")] } else { vec![port("x")] },
         feedthrough: if passes { vec![(0, 0), (0, 1), (1, 0), (1, 1)] } else { Vec::new() },
-        tunable: vec!["p".into()],
+        tunable: vec!["q".into(), "p".into()],
         abilities,
         ..Interface::default()
     };
@@ -264,4 +266,27 @@ fn a_system_is_coupled_where_something_drives_an_input() {
     run.step().unwrap();
     run.step().unwrap();
     assert_eq!((run.summary().mean_step, run.summary().counters.steps, run.summary().time), (0.25, 2, 0.5));
+}
+
+#[test]
+fn parameters_and_inputs_are_set_between_steps() {
+    let text = "experiment.stop = 1.0\nmethod.step.size = 0.25\n\
+         component.a = { source = 'ramp:loop', start = { u = 8.0, v = 0.0 } }\n\
+         component.b = { source = 'ramp:loop', start = { u = 8.0, v = 0.0 } }\n";
+    let mut run = Run::new(planned(text).unwrap().open_to_changes(), 1).unwrap();
+    run.step().unwrap();
+    let both = |run: &Run| ["a.y", "b.y"].map(|path| run.output(path).unwrap());
+    assert_eq!(both(&run), [3.25, 3.25]);
+    run.set_parameter("a.q", 9.0).unwrap();
+    assert_eq!(both(&run), [3.25, 3.25]);
+    run.set_parameter("b.p", 3.0).unwrap();
+    assert_eq!(both(&run), [3.25, 7.25]);
+    run.set_inputs(&[("b.v", 4.0)]).unwrap();
+    assert_eq!((both(&run), run.input("b.v"), run.input("a.v")), ([3.25, 10.25], Some(4.0), Some(0.0)));
+    run.step().unwrap();
+    assert_eq!(both(&run), [3.5, 10.5]);
+    assert!(run.set_parameter("a.r", 1.0).is_err() && run.set_parameter("c.p", 1.0).is_err());
+    assert!(run.set_inputs(&[("b.v", f64::NAN)]).is_err() && run.set_inputs(&[("b.w", 1.0)]).is_err());
+    let mut closed = start(text);
+    assert!(closed.set_parameter("a.p", 1.0).is_err() && closed.set_inputs(&[("a.u", 1.0)]).is_err());
 }

@@ -359,6 +359,18 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_the_root_mean_square_by_tolerances() {
+        let changes = solve(WILD, Relaxation::None).unwrap_err();
+        let first = [1.0, -2.0, 300.0];
+        let parts = WILD.iter().zip(first).map(|(row, end): (_, f64)| {
+            let scale = 1e-12 + 1e-10 * end.abs();
+            (product(row, &first) / scale).powi(2)
+        });
+        let wanted = (parts.sum::<f64>() / 3.0).sqrt();
+        assert!((changes[0] / wanted - 1.0).abs() < 1e-12, "{} {wanted}", changes[0]);
+    }
+
+    #[test]
     fn what_is_settled_already_costs_one_repetition() {
         for relaxation in [Relaxation::None, Relaxation::QuasiNewton] {
             assert_eq!(solve([[0.0; 3]; 3], relaxation).unwrap(), (1, 0.0));

@@ -379,3 +379,46 @@ fn sizes_are_the_same_but_for_rounding() {
     assert!(same_size(0.1, 0.1 * (1.0 + 5e-10)) && same_size(0.3, 0.1 + 0.2));
     assert!(!same_size(0.1, 0.1 * (1.0 + 2e-9)) && !same_size(0.1, -0.1) && !same_size(0.1, 0.0));
 }
+
+/// By normal equations of another library: the standard deviation of what an output answers within a window, by that answer.
+#[test]
+fn quality_is_what_is_not_known_of_an_answer() {
+    use nalgebra::{DMatrix, DVector};
+    let arx = Arx { inputs: 2, outputs: 2, order: 2 };
+    let (width, count) = (arx.width(2), 60);
+    let mut squares = vec![0.0; arx.memory()];
+    let some = |seed: usize, k: usize| ((seed * seed * 31 + k * k * 7 + 13 * k * seed + 1) as f64).sin();
+    let x = DMatrix::from_fn(count, width, |k, j| if j == 0 { 1.0 } else { (1.0 + j as f64) * some(j, k) });
+    let y = DMatrix::from_fn(count, 2, |k, output| {
+        (0..width).map(|j| some(90 + output, j) * x[(k, j)]).sum::<f64>() + 0.1 * some(70 + output, k)
+    });
+    for k in 0..count {
+        let mut row: Vec<f64> = x.row(k).iter().chain(y.row(k).iter()).copied().collect();
+        arx.add(&mut squares, 1.0, &mut row);
+    }
+    let finder = Finder { order: 2, forgetting: 0.999, quality: 0.01, keep: 8 };
+    for order in [1, 2] {
+        let columns = arx.width(order);
+        let part = x.columns(0, columns).into_owned();
+        let inverse = (part.transpose() * &part).try_inverse().unwrap();
+        let solved = &inverse * part.transpose() * &y;
+        let mut theta = vec![0.0; columns * 2];
+        arx.solve(order, &squares, &mut theta);
+        let mut worst = 0.0f64;
+        for output in 0..2 {
+            let over = (&y - &part * &solved).column(output).norm_squared() / (count - columns) as f64;
+            let (mut doubt, mut answer) = (0.0, 0.0);
+            for input in 0..2 {
+                let usual = (x.column(arx.of_input(1) + input).norm_squared() / count as f64).sqrt();
+                let mut all = DVector::zeros(columns);
+                (0..=order).for_each(|level| all[arx.of_input(level) + input] = 1.0);
+                doubt += (all.transpose() * &inverse * &all)[0] * over * usual * usual;
+                answer += (all.dot(&solved.column(output)) * usual).powi(2);
+            }
+            worst = worst.max((doubt / answer).sqrt());
+        }
+        let found = finder.quality_of(&arx, order, &squares, &theta, 0.0, &mut vec![0.0; width]);
+        assert!((found / worst - 1.0).abs() < 1e-9, "order {order}: {found} {worst}");
+        assert_eq!(finder.quality_of(&arx, order, &squares, &theta, 1e9, &mut vec![0.0; width]), 0.0);
+    }
+}
