@@ -1,6 +1,11 @@
 //! Linear models in flat buffers: what is written by name is read by name.
 
+use crate::{time, window};
+use cosimo_core::dense::{multiply, phi, phi_work};
+use cosimo_core::interface::Interface;
 use cosimo_core::linear_model::{LinearModels, ModelPlace, OperatingPoint, StateSpaceMatrices};
+use cosimo_core::simulator::StepIntegrals;
+use cosimo_core::{Inputs, Outputs, StepResult, Setup, Simulator, SimulatorError, Time, Window};
 
 #[test]
 fn models_of_different_sizes_lie_behind_each_other() {
@@ -45,4 +50,83 @@ fn models_of_different_sizes_lie_behind_each_other() {
     assert_eq!((model.f, model.g), (&[220.0][..], &[230.0][..]));
     assert_eq!((model.a, model.b), (&[200.0][..], &[201.0, 202.0][..]));
     assert_eq!((model.c, model.d), (&[210.0][..], &[211.0, 212.0][..]));
+}
+
+/// A turn that is damped: its exponential is known, and each phi follows from the next, phi_k = Z phi_(k+1) + 1 / k!.
+#[test]
+fn phi_functions_follow_from_each_other_after_many_doublings() {
+    for h in [0.01, 1.0, 20.0] {
+        let (a, n) = ([-0.1, -2.0, 2.0, -0.1], 2);
+        let (mut table, mut work) = (vec![f64::NAN; 4 * n * n], vec![f64::NAN; phi_work(n)]);
+        phi(n, 3, &a, h, &mut table, &mut work);
+        let (sine, cosine) = f64::sin_cos(2.0 * h);
+        let decay = (-0.1 * h).exp();
+        let exact = [decay * cosine, -decay * sine, decay * sine, decay * cosine];
+        assert!(table.iter().zip(exact).all(|(found, wanted)| (found - wanted).abs() < 1e-12), "{h}");
+        let mut below = 1.0;
+        for k in 0..3 {
+            let mut product = [f64::NAN; 4];
+            multiply(n, n, &a.map(|entry| h * entry), &table[4 * (k + 1)..4 * (k + 2)], &mut product);
+            for at in 0..4 {
+                let wanted = product[at] + if at % 3 == 0 { 1.0 / below } else { 0.0 };
+                assert!((table[4 * k + at] - wanted).abs() < 1e-12, "{h}: phi_{k}");
+            }
+            below *= (k + 1) as f64;
+        }
+    }
+}
+
+/// Stops at 1.5 s; shows the time, and integrals of 7.
+struct Stops(Interface, f64);
+
+impl Simulator for Stops {
+    fn interface(&self) -> &Interface {
+        &self.0
+    }
+    fn initialize(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.1 = window.to.seconds().min(1.5);
+        Ok(Reached { to: time(self.1), ..Reached::end_of(window, 1) })
+    }
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values[0] = self.1;
+        Ok(())
+    }
+}
+
+impl StepIntegrals for Stops {
+    fn do_step_with_integrals(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        integrals: &mut [f64],
+    ) -> Result<Reached, SimulatorError> {
+        integrals[0] = 7.0;
+        self.do_step(window, inputs)
+    }
+}
+
+#[test]
+fn outputs_are_read_after_a_step_to_the_end_of_its_window() {
+    let mut stops = Stops(Interface::default(), 0.0);
+    let mut step = |from: f64, size: f64| {
+        let (mut values, mut integrals) = ([-1.0], [0.0]);
+        let mut out = Outputs { values: &mut values, slopes: &mut [] };
+        stops.do_step_and_get_all(window(from, size), &Inputs::of(&[]), &mut integrals, &mut out).unwrap();
+        (values[0], integrals[0])
+    };
+    assert_eq!(step(0.0, 1.0), (1.0, 7.0));
+    assert_eq!(step(1.0, 1.0), (-1.0, 7.0), "it stopped on the way");
+    let mut plain = |from: f64, size: f64| {
+        let mut values = [-1.0];
+        let mut out = Outputs { values: &mut values, slopes: &mut [] };
+        stops.do_step_and_get_outputs(window(from, size), &Inputs::of(&[]), &mut out).unwrap();
+        values[0]
+    };
+    assert_eq!((plain(0.0, 1.0), plain(1.0, 1.0)), (1.0, -1.0));
 }

@@ -14,10 +14,16 @@ use cosimo::core::{
 use cosimo::engine::{Findings, Plan, Run, check, plan};
 use cosimo::system::{Problem, Severity, System, toml};
 
+/// What a part shows of its setup.
+enum Tells {
+    Nothing,
+    Rewinds,
+    Stop,
+}
+
 struct Part {
     interface: Interface,
-    /// It shows whether it may be rewound.
-    tells: bool,
+    tells: Tells,
     state: Memory<f64>,
 }
 
@@ -26,8 +32,10 @@ impl Simulator for Part {
         &self.interface
     }
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        if self.tells {
-            self.state.now = f64::from(u8::from(setup.rewinds));
+        match self.tells {
+            Tells::Nothing => {}
+            Tells::Rewinds => self.state.now = f64::from(u8::from(setup.rewinds)),
+            Tells::Stop => self.state.now = setup.stop.map_or(0.0, Time::seconds),
         }
         Ok(())
     }
@@ -82,7 +90,7 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
         abilities: Abilities { states: false, serialize_state: false, ..Abilities::NATIVE },
         ..Interface::default()
     };
-    let mut tells = false;
+    let mut tells = Tells::Nothing;
     for word in words.split_whitespace() {
         let can = &mut interface.abilities;
         match word {
@@ -92,7 +100,8 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
             "jacobian" => can.jacobian = true,
             "early" => can.early_return = true,
             "events" => can.events = true,
-            "tells" => tells = true,
+            "tells" => tells = Tells::Rewinds,
+            "stops" => tells = Tells::Stop,
             "lines" => can.wave_boundary = true,
             "stepwise" => can.returns_each_internal_step = true,
             "through" => {
@@ -152,7 +161,7 @@ fn join(request: &JoinRequest<'_>) -> JoinResult {
             (format!("{to:?}"), format!("{terms:?} {constant:?} {outside} {start:?}"))
         })
         .collect();
-    Ok(Box::new(Part { interface, tells: false, state: Memory::new(0.0) }))
+    Ok(Box::new(Part { interface, tells: Tells::Nothing, state: Memory::new(0.0) }))
 }
 
 fn registry() -> Registry {
@@ -623,6 +632,35 @@ fn what_follows_from_the_file_is_left_out() {
     );
     assert_eq!(said(vec![Problem::error("system/value", "", 0..1)]).len(), 2);
     assert_eq!(said(vec![Problem::error("system/value", "", step.end..step.end + 3)]).len(), 2);
+}
+
+#[test]
+fn a_history_that_is_shorter_than_inputs_look_back_is_named() {
+    let with = |samples: usize, input: &str| {
+        let mut text = String::from("time,a.y\n");
+        (1..=samples).rev().for_each(|k| text += &format!("{:?},1.0\n", -0.1 * k as f64));
+        let file = crate::common::folder().join(format!("history-{samples}-{input}.csv"));
+        std::fs::write(&file, text).unwrap();
+        pair(
+            ">y:N",
+            "u:N",
+            &format!("experiment.history = {:?}\nmethod.input = '{input}'", file.display().to_string()),
+        )
+    };
+    assert_eq!(with(1, "quadratic"), ["plan/short-history"]);
+    for (samples, input) in [(2, "quadratic"), (3, "quadratic"), (1, "linear"), (1, "hold")] {
+        assert_eq!(with(samples, input), NOTHING, "{samples} {input}");
+    }
+}
+
+/// A simulator hears of the stop time only where no step goes beyond it.
+#[test]
+fn the_stop_time_is_told_where_it_is_kept() {
+    let told = |end: &str| {
+        let rest = format!("experiment.end = '{end}'\nmethod.step.size = 0.3");
+        Run::new(planned(&[("a", ">y:N stops")], &rest), 1).unwrap().output("a.y").unwrap()
+    };
+    assert_eq!((told("exact"), told("after")), (1.0, 0.0));
 }
 
 mod bonds {

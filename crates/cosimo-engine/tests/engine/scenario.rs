@@ -332,3 +332,27 @@ fn conditions_are_what_they_say() {
         assert!(same || (found.is_none() && first.is_none()), "{condition}: {found:?}");
     }
 }
+
+#[test]
+fn actions_lie_within_the_run() {
+    let said = |at: f64| {
+        let actions = format!("[[action]]\nat = {at:?}\nset = \"a.u\"\nto = 2.0\n");
+        match planned(&lags(FIXED, Made::Native), &actions) {
+            Ok(plan) => plan.remarks.iter().map(|remark| remark.code).collect::<Vec<_>>(),
+            Err(problems) => vec![problems[0].code, "refused"],
+        }
+    };
+    assert_eq!((said(0.0), said(0.5), said(1.0)), (vec![], vec![], vec![]));
+    assert_eq!((said(1.5), said(-0.5)), (vec!["scenario/instant"], vec!["scenario/instant", "refused"]));
+}
+
+/// A condition that flutters at each of two thousand points: the first thousand events are kept, the others counted.
+#[test]
+fn endless_events_are_counted() {
+    let actions = "[[action]]\nname = \"up\"\nonce = false\nwhen = \"a.u < 1\"\nset = \"a.u\"\nto = 2.0\n\
+                   [[action]]\nname = \"down\"\nonce = false\nwhen = \"a.u > 1\"\nset = \"a.u\"\nto = 0.0\n";
+    let mut run = start(&lags("step = { size = 5e-4 }", Made::Native), actions, 1);
+    run_to_the_end(&mut run);
+    let summary = run.summary();
+    assert_eq!((summary.events.len(), summary.more_events), (1000, 1001), "one event at each of 2001 points");
+}

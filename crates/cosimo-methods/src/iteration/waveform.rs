@@ -370,6 +370,29 @@ mod tests {
         assert!((changes[0] / wanted - 1.0).abs() < 1e-12, "{} {wanted}", changes[0]);
     }
 
+    /// Two outputs with slopes behind them: slopes are relaxed with the rest, and do not count.
+    #[test]
+    fn changes_are_those_of_values_that_drive_inputs() {
+        let (mut vectors, mut columns) = ([0.0; 24], []);
+        let mut work = Work::new(&mut vectors, &mut columns, 4);
+        work.guess.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]);
+        work.weigh(0.5, 0.0);
+        assert_eq!(work.scale, [0.5, 1.0, 1.5, 2.0]);
+        work.found.copy_from_slice(&[2.0, 5.0, 30.0, f64::NAN]);
+        let (change, worst) = work.compare(&[true, true]);
+        assert_eq!((change, worst), (((4.0f64 + 9.0) / 2.0).sqrt(), 1));
+        assert_eq!(work.residual, [2.0, 3.0, 18.0, 0.0]);
+        let (change, worst) = work.compare(&[true, false]);
+        assert_eq!((change, worst), (2.0, 0));
+        assert_eq!(
+            (&*work.residual, &*work.last_residual),
+            (&[2.0, 0.0, 18.0, 0.0][..], &[2.0, 3.0, 18.0, 0.0][..])
+        );
+        work.relax(0.5);
+        assert_eq!((work.guess[0], work.guess[1], work.guess[2]), (1.5, 5.0, 16.5));
+        assert!(work.guess[3].is_nan());
+    }
+
     #[test]
     fn what_is_settled_already_costs_one_repetition() {
         for relaxation in [Relaxation::None, Relaxation::QuasiNewton] {

@@ -426,6 +426,8 @@ fn an_r_test_filters_what_the_f_test_sums() {
 
 #[test]
 fn a_sliding_window_compares_the_range_of_its_samples() {
+    // A run that does not begin at zero.
+    let stamp = |t: f64, flow: f64| stamp(10.0 + t, flow);
     let past = [stamp(0.0, 90.0), stamp(1.0, 3.0), stamp(2.0, 5.0)];
     let steady = |options: &[(&'static str, f64)], new: Stamp| {
         let test = steadiness("sliding-window", options);
@@ -470,4 +472,31 @@ fn slopes_of_large_values_are_believed_within_rounding() {
     assert_eq!(at(1e8), 1.0);
     assert_eq!(at(-1e8), 1.0);
     assert_ne!(fit([0.0, 1e-4, 2.0001e-4], 1.0), 1.0);
+}
+
+#[test]
+fn one_sample_before_predicts_itself() {
+    let mut scene = Scene::new();
+    scene.traces = Traces::new(2);
+    for (t, values) in [(0.5, [2.0, -4.0]), (1.0, [5.0, -1.0])] {
+        scene.traces.open(time(t));
+        scene.traces.put(0, &values, &[]);
+        scene.traces.commit();
+    }
+    let busch = estimate("predictor-corrector", &[("tolerance", 0.5), ("weight", 0.0)]);
+    close(busch.measure(&scene.record()), 3.0 / 0.5);
+}
+
+#[test]
+fn what_is_no_number_is_no_small_error() {
+    let mut scene = Scene::new();
+    let names = ["power-residual", "power-and-outputs"];
+    scene.powers[0].residual = f64::NAN;
+    assert!(names.iter().all(|name| estimate(name, &[]).measure(&scene.record()).is_nan()));
+    let mut scene = Scene::new();
+    scene.traces.open(time(1.5));
+    scene.traces.put(0, &[1.0, f64::NAN], &[]);
+    for name in ["predictor-corrector", "power-and-outputs", "milne", "richardson"] {
+        assert!(estimate(name, &[]).measure(&scene.record()).is_nan(), "{name}");
+    }
 }

@@ -63,6 +63,18 @@ fn what_is_on_its_way_is_the_square_of_its_wave() {
     // At the start it was at rest: 3^2 / 4 Z for half a second.
     let first = 0.5 * 9.0 / 16.0;
     assert!((end.stored(2.0) - (wanted - first)).abs() < 1e-12, "{} {wanted} {first}", end.stored(2.0));
+    // The other end reads with a delay of twice that, and an impedance of its own or the mean of both.
+    for (impedances, z) in [(Impedances::Own, 8.0), (Impedances::Common, 6.0)] {
+        let mut end =
+            end_of(&LineDecl { factor: [1.0, 2.0], impedances, ..LineDecl::of(0.5, 4.0) }, false, None);
+        for t in [0.75, 1.6, 2.0] {
+            end.publish(stamp(t, 3.0 + t, 2.0 * t));
+        }
+        let slope = 1.0 + 2.0 * z;
+        let cube = |t: f64| (3.0 + slope * t).powi(3) / (3.0 * slope);
+        let wanted = (cube(2.0) - cube(1.0) - 9.0) / (4.0 * z);
+        assert!((end.stored(2.0) - wanted).abs() < 1e-12, "{} {wanted}", end.stored(2.0));
+    }
 }
 
 #[test]
@@ -93,7 +105,7 @@ fn a_step_may_begin_once_all_is_there_that_it_reads() {
 #[test]
 fn a_delay_doubles_while_its_end_stands_still_and_is_taken_back_when_it_moves() {
     let mut end = end_of(&LineDecl::of(0.5, 4.0), true, None);
-    assert!(end.may_repeat() && !end.is_still());
+    assert!(end.may_repeat() && !end.is_still() && !end.is_stretched());
     for (t, factor) in [(0.5, 2.0), (1.5, 4.0), (3.5, 8.0), (7.5, 8.0)] {
         let still = stamp(t, 3.0, 0.0);
         assert!(!end.judge(&still) && end.is_still());
@@ -174,6 +186,7 @@ fn a_simulator_that_owns_its_delay_keeps_to_what_is_allowed() {
     assert_eq!((end.view(0.0).delay, end.view(0.0).impedance), (0.5, 4.0));
     assert!(end.follow(0.0, 0.5).is_err() && end.follow(0.0, 8.5).is_err());
     end.follow(0.0, 8.0).unwrap();
+    assert!(!end.is_stretched(), "not by the engine");
     assert_eq!((end.stats.grown, end.stats.shrunk, end.stats.largest), (1, 0, 8.0));
     end.follow(0.0, 8.0).unwrap();
     assert_eq!((end.stats.grown, end.stats.shrunk), (1, 0));
