@@ -134,7 +134,7 @@ fn what_is_beside_an_instant_depends_on_the_size_of_steps() {
         let after = clock.window(size, Limit::At(time(size + apart)));
         assert_eq!((after.to, after.size), (time(size), size));
         let step = window(0.0, size);
-        assert!(arrived(time(size - beside), step) && !arrived(time(size - apart), step));
+        assert!(has_reached_end(time(size - beside), step) && !has_reached_end(time(size - apart), step));
         let told = window(0.0, 0.5 * size);
         assert_eq!(clock.own(size, told, size - beside, Limit::None), told);
         assert_eq!(clock.own(size, told, size - apart, Limit::None).size, size);

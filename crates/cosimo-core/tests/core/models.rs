@@ -5,7 +5,7 @@ use cosimo_core::dense::{multiply, phi, phi_work};
 use cosimo_core::interface::Interface;
 use cosimo_core::linear_model::{LinearModels, ModelPlace, OperatingPoint, StateSpaceMatrices};
 use cosimo_core::simulator::StepIntegrals;
-use cosimo_core::{Inputs, Outputs, StepResult, Setup, Simulator, SimulatorError, Time, Window};
+use cosimo_core::{Inputs, Outputs, Setup, Simulator, SimulatorError, StepResult, Time, Window};
 
 #[test]
 fn models_of_different_sizes_lie_behind_each_other() {
@@ -89,9 +89,9 @@ impl Simulator for Stops {
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.1 = window.to.seconds().min(1.5);
-        Ok(Reached { to: time(self.1), ..Reached::end_of(window, 1) })
+        Ok(StepResult { to: time(self.1), ..StepResult::end_of(window, 1) })
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values[0] = self.1;
@@ -105,7 +105,7 @@ impl StepIntegrals for Stops {
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         integrals[0] = 7.0;
         self.do_step(window, inputs)
     }

@@ -338,7 +338,7 @@ fn actions_lie_within_the_run() {
     let said = |at: f64| {
         let actions = format!("[[action]]\nat = {at:?}\nset = \"a.u\"\nto = 2.0\n");
         match planned(&lags(FIXED, Made::Native), &actions) {
-            Ok(plan) => plan.remarks.iter().map(|remark| remark.code).collect::<Vec<_>>(),
+            Ok(plan) => plan.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(),
             Err(problems) => vec![problems[0].code, "refused"],
         }
     };

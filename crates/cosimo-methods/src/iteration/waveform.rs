@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn changes_are_those_of_values_that_drive_inputs() {
         let (mut vectors, mut columns) = ([0.0; 24], []);
-        let mut work = Work::new(&mut vectors, &mut columns, 4);
+        let mut work = WaveformWorkspace::new(&mut vectors, &mut columns, 4);
         work.guess.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]);
         work.weigh(0.5, 0.0);
         assert_eq!(work.scale, [0.5, 1.0, 1.5, 2.0]);
