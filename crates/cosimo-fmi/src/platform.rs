@@ -154,7 +154,7 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, FileProblem> {
     let length = bytes.len() as u64;
     if elf.length.is_none_or(|needed| needed > length) {
         let wanted = elf.length.map_or("more".into(), |needed| format!("at least {needed}"));
-        return Err(FileProblem::new(format!("{name} is cut off: wanted {wanted} bytes, got {length}"))
+        return Err(FileProblem::new(format!("{name} is cut off: expected {wanted} bytes, got {length}"))
             .hint("the unit was packed wrongly or damaged on its way here; export or fetch it again"));
     }
     Ok(Some(elf))

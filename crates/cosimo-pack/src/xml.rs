@@ -207,7 +207,7 @@ impl<'a> XmlReader<'a> {
         let text = node.attribute(name)?.trim();
         let parsed = text.parse().ok();
         if parsed.is_none() {
-            self.problem(node, format!("`{name}` is \"{text}\", wanted {wanted}"));
+            self.problem(node, format!("`{name}` is \"{text}\", expected {wanted}"));
         }
         parsed
     }
@@ -223,7 +223,7 @@ impl<'a> XmlReader<'a> {
     }
 
     fn left_out(&mut self, node: Node<'_, '_>, name: &str, text: &str, wanted: &str) {
-        self.warning(node, format!("`{name}` is \"{text}\", wanted {wanted}; it is left out"));
+        self.warning(node, format!("`{name}` is \"{text}\", expected {wanted}; it is left out"));
     }
 
     pub fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {

@@ -206,7 +206,7 @@ impl SspDocument<'_> {
 
     fn wrong(&mut self, node: Node<'_, '_>, name: &str, wanted: &str) {
         let found = node.attribute(name).unwrap_or_default();
-        let message = format!("`{name}` is {found:?}, wanted {wanted}");
+        let message = format!("`{name}` is {found:?}, expected {wanted}");
         self.log.error("ssp/value", message, &self.span_of(node, name));
     }
 

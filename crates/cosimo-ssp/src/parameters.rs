@@ -86,7 +86,7 @@ fn binding(
 fn of_type(page: &mut SspDocument<'_>, node: Node<'_, '_>, wanted: &str) -> bool {
     let found = node.attribute("type").map_or(wanted, str::trim);
     if found != wanted {
-        let message = format!("`type` is {found:?}, wanted {wanted:?}; Cosimo reads no other");
+        let message = format!("`type` is {found:?}, expected {wanted:?}; Cosimo reads no other");
         page.log.error("ssp/type", message, &page.span_of(node, "type"));
     }
     found == wanted
@@ -152,7 +152,7 @@ fn value(page: &mut SspDocument<'_>, node: Node<'_, '_>, kind: &str, name: &str)
         .collect();
     let wrong = |page: &mut SspDocument<'_>, wanted: &str| {
         let found = node.attribute("value").unwrap_or_default();
-        let message = format!("the value of `{name}` is {found:?}, wanted {wanted}");
+        let message = format!("the value of `{name}` is {found:?}, expected {wanted}");
         page.log.error("ssp/value", message, &page.span_of(node, "value"));
     };
     if matches!(kind, "String" | "Enumeration") {

@@ -127,7 +127,7 @@ fn print(checks: &[GateCheck], file: &Path) {
     for GateCheck { criterion, about, wanted, found, pass } in checks {
         let word = if *pass { "pass" } else { "FAIL" };
         let about = if about.is_empty() { String::new() } else { format!(" of {about}") };
-        println!("{word}  {criterion}{about}: wanted {wanted}, got {found}");
+        println!("{word}  {criterion}{about}: expected {wanted}, got {found}");
     }
     let failed = checks.iter().filter(|check| !check.pass).count();
     match failed {

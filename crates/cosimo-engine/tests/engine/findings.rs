@@ -215,7 +215,7 @@ const NOTHING: [&str; 0] = [];
 
 /// A giver and a taker, and a wire between them.
 fn pair(giver: &str, taker: &str, rest: &str) -> Vec<String> {
-    codes(&[("a", giver), ("b", taker)], &format!("wire = [{{ from = 'a.y', to = 'b.u' }}]\n{rest}"))
+    codes(&[("a", giver), ("b", taker)], &format!("connection = [{{ from = 'a.y', to = 'b.u' }}]\n{rest}"))
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn an_input_without_a_driver_needs_a_start_value() {
 #[test]
 fn constants_are_those_of_the_file_then_of_the_simulator_then_offsets() {
     let parts = [("a", ">y:N"), ("b", "u:N=1.5 v:N=2.5 w:N;, start = { v = 3.5 }")];
-    let plan = planned(&parts, "wire = [{ from = 'a.y', to = 'b.w', gain = -2.0, offset = 7.0 }]");
+    let plan = planned(&parts, "connection = [{ from = 'a.y', to = 'b.w', gain = -2.0, offset = 7.0 }]");
     let couplings = &plan.layout.topology.couplings;
     assert_eq!([0, 1, 2].map(|input| couplings.constant(input)), [1.5, 3.5, 7.0]);
     assert_eq!([0, 1, 2].map(|input| couplings.value(input, &[10.0])), [1.5, 3.5, -13.0]);
@@ -240,7 +240,7 @@ fn constants_are_those_of_the_file_then_of_the_simulator_then_offsets() {
 #[test]
 fn units_are_converted_with_factor_and_offset() {
     let wired = |from: &str, to: &str, rest: &str| {
-        let wire = format!("wire = [{{ from = 'a.y', to = 'b.u'{rest} }}]");
+        let wire = format!("connection = [{{ from = 'a.y', to = 'b.u'{rest} }}]");
         let plan = planned(&[("a", &format!(">y:{from}")), ("b", &format!("u:{to}"))], &wire);
         let value = plan.layout.topology.couplings.value(0, &[100.0]);
         (value, named(&plan.warnings))
@@ -255,7 +255,7 @@ fn units_are_converted_with_factor_and_offset() {
     // A gain applies to what is converted, so to its offset, too.
     let plan = planned(
         &[("a", ">y:degC"), ("b", "u:K")],
-        "wire = [{ from = 'a.y', to = 'b.u', gain = 2.0, offset = 1.0 }]",
+        "connection = [{ from = 'a.y', to = 'b.u', gain = 2.0, offset = 1.0 }]",
     );
     let doubled = plan.layout.topology.couplings.value(0, &[10.0]);
     assert!((doubled - (2.0 * 283.15 + 1.0)).abs() < 1e-10, "{doubled}");
@@ -264,7 +264,7 @@ fn units_are_converted_with_factor_and_offset() {
     let said = |from: &str, to: &str| {
         let parts = [("a", format!(">y:{from}")), ("b", format!("u:{to}"))];
         let parts: Vec<(&str, &str)> = parts.iter().map(|(name, part)| (*name, part.as_str())).collect();
-        let found = found(&parts, "wire = [{ from = 'a.y', to = 'b.u' }]");
+        let found = found(&parts, "connection = [{ from = 'a.y', to = 'b.u' }]");
         found.problems[0].message.clone()
     };
     assert!(said("degC", "K").ends_with("times 1 plus 273.15"), "{}", said("degC", "K"));
@@ -278,8 +278,8 @@ fn a_unit_on_one_side_only_is_a_question() {
     assert_eq!(pair(">y:?", "u:N", ""), ["check/unit-missing a.y"]);
     assert_eq!(pair(">y:?", "u:?", ""), NOTHING);
     let ends = [("a", ">y:N"), ("b", "u:?")];
-    assert_eq!(codes(&ends, "wire = [{ from = 'a.y', to = 'b.u', convert = false }]"), NOTHING);
-    assert_eq!(codes(&ends, "wire = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]"), NOTHING);
+    assert_eq!(codes(&ends, "connection = [{ from = 'a.y', to = 'b.u', convert = false }]"), NOTHING);
+    assert_eq!(codes(&ends, "connection = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]"), NOTHING);
 }
 
 #[test]
@@ -303,10 +303,10 @@ fn limits_hold_for_start_values_and_for_inputs_that_stay() {
 #[test]
 fn inputs_have_one_driver() {
     let parts = [("a", ">y:N"), ("b", "u:N")];
-    let twice = "wire = [{ from = 'a.y', to = 'b.u' }, { from = 'a.y', to = 'b.u' }]";
+    let twice = "connection = [{ from = 'a.y', to = 'b.u' }, { from = 'a.y', to = 'b.u' }]";
     assert_eq!(codes(&parts, twice), ["plan/driven-twice b.u"]);
-    assert_eq!(codes(&parts, "wire = [{ from = ['a.y', 'a.y'], to = 'b.u' }]"), NOTHING);
-    let wrong = |wire: &str| codes(&parts, &format!("wire = [{{ {wire} }}]"));
+    assert_eq!(codes(&parts, "connection = [{ from = ['a.y', 'a.y'], to = 'b.u' }]"), NOTHING);
+    let wrong = |wire: &str| codes(&parts, &format!("connection = [{{ {wire} }}]"));
     assert_eq!(wrong("from = 'a.x', to = 'b.u'"), ["plan/unknown-port a.x"]);
     assert!(wrong("from = 'b.u', to = 'b.u'").contains(&"plan/wrong-causality b.u".to_owned()));
     assert!(wrong("from = 'a.y', to = 'a.y'").contains(&"plan/wrong-causality a.y".to_owned()));
@@ -315,7 +315,7 @@ fn inputs_have_one_driver() {
 #[test]
 fn counts_are_those_of_the_parts() {
     let parts = [("a", "u:N=1 v:N=1 >y:N >z:N"), ("b", "u:N >y:N;, step = 0.2"), ("c", ">y:N")];
-    let found = found(&parts, "wire = [{ from = 'a.y', to = 'b.u' }]");
+    let found = found(&parts, "connection = [{ from = 'a.y', to = 'b.u' }]");
     assert_eq!((found.components, found.inputs, found.outputs, found.bonds, found.lines), (3, 3, 4, 0, 0));
     assert_eq!(found.unread_outputs, ["a.z", "b.y", "c.y"]);
     let own: Vec<_> = found.own_steps.iter().map(|own| (own.component.as_str(), own.size)).collect();
@@ -357,7 +357,7 @@ fn bonds_are_made_of_powers() {
     assert_eq!(signs(">F:kN v:m/s", "F:N >v:km/s", ""), (vec![-1e3, 1e3], [1e3, 1e3]));
     // Its outputs may be read elsewhere, which is worth a word.
     let parts = [("a", gives), ("b", takes), ("c", "u:N=0")];
-    let read = codes(&parts, &format!("{BOND}wire = [{{ from = 'a.F', to = 'c.u' }}]"));
+    let read = codes(&parts, &format!("{BOND}connection = [{{ from = 'a.F', to = 'c.u' }}]"));
     assert_eq!(read, ["check/bond-also-wired a.F"]);
 }
 
@@ -480,7 +480,7 @@ fn methods_ask_each_simulator_for_what_they_need() {
     assert_eq!(bonded(">F:N v:m/s", "F:N >v:m/s", residual), NOTHING);
     let taylor = "method.input = 'taylor'";
     assert_eq!(pair(">y:N", "u:N", taylor), ["plan/needs-slopes a"]);
-    let rest = format!("wire = [{{ from = 'a.y', to = 'b.u' }}]\n{taylor}");
+    let rest = format!("connection = [{{ from = 'a.y', to = 'b.u' }}]\n{taylor}");
     let hint = found(&[("a", ">y:N"), ("b", "u:N")], &rest).problems[0].hint.clone().unwrap();
     assert!(hint.contains("`linear`"), "the first line without slopes: {hint}");
 }
@@ -502,7 +502,7 @@ fn degrees_that_an_input_does_not_follow_are_named() {
 #[test]
 fn an_approximation_by_feedthrough_needs_both_kinds_of_inputs() {
     let causal =
-        "method.input = 'causal'\nwire = [{ from = 'a.y', to = 'b.u' }, { from = 'b.y', to = 'a.u' }]";
+        "method.input = 'causal'\nconnection = [{ from = 'a.y', to = 'b.u' }, { from = 'b.y', to = 'a.u' }]";
     let both = |a: &str, b: &str| codes(&[("a", a), ("b", b)], causal);
     let (passes, keeps) = ("u:N >y:N through", "u:N >y:N");
     assert_eq!(both(passes, keeps), NOTHING);
@@ -516,7 +516,7 @@ fn an_approximation_by_feedthrough_needs_both_kinds_of_inputs() {
 #[test]
 fn silent_simulators_are_named_where_they_are_asked_between_steps() {
     let silent = "u:N >y:N through silent";
-    let wires = "wire = [{ from = 'a.y', to = 'b.u' }]\n";
+    let wires = "connection = [{ from = 'a.y', to = 'b.u' }]\n";
     let asked = |b: &str, rest: &str| codes(&[("a", ">y:N"), ("b", b)], &format!("{wires}{rest}"));
     let fresh = "method.exchange = 'fresh'";
     assert_eq!(asked(silent, fresh), ["plan/answers-between-steps b"]);
@@ -525,7 +525,7 @@ fn silent_simulators_are_named_where_they_are_asked_between_steps() {
     assert_eq!(asked("u:N >y:N through", fresh), NOTHING);
     // Fresh values of an input that passes to no output ask nothing.
     let parts = [("a", ">y:N"), ("b", "u:N=0 >y:N through w:N silent")];
-    let other = codes(&parts, "wire = [{ from = 'a.y', to = 'b.w' }]\nmethod.exchange = 'fresh'");
+    let other = codes(&parts, "connection = [{ from = 'a.y', to = 'b.w' }]\nmethod.exchange = 'fresh'");
     assert_eq!(other, ["check/constant-input b.u"]);
     let difference = "method.correction.nepce.feedthrough = 'difference'";
     assert_eq!(asked(silent, difference), ["plan/answers-between-steps b"]);
@@ -573,7 +573,7 @@ fn controls_without_anything_to_control_are_named() {
 fn loops_are_solved_at_the_start_and_go_round_once_per_step() {
     let gain = "u:N >y:N through";
     let ring = |a: &str, b: &str, rest: &str| {
-        let wires = "wire = [{ from = 'a.y', to = 'b.u' }, { from = 'b.y', to = 'a.u' }]\n";
+        let wires = "connection = [{ from = 'a.y', to = 'b.u' }, { from = 'b.y', to = 'a.u' }]\n";
         codes(&[("a", a), ("b", b)], &format!("{wires}{rest}"))
     };
     let named = |found: Vec<String>| {
@@ -681,7 +681,7 @@ mod bonds {
                 }
             })
             .collect();
-        let rest = format!("wire = [{}]", wires.join(", "));
+        let rest = format!("connection = [{}]", wires.join(", "));
         bonds(&system(&[("a", a), ("b", b)], &rest), &registry()).unwrap()
     }
 
@@ -817,7 +817,7 @@ fn runs_that_go_beyond_their_tables_are_named() {
 fn a_table_for_discrete_and_continuous_inputs_is_interpolated() {
     let wired = |b: &str, c: &str| {
         let parts = [("a", ">y:1 rows->0..1"), ("b", b), ("c", c)];
-        let found = codes(&parts, "wire = [{ from = 'a.y', to = 'b.u' }, { from = 'a.y', to = 'c.u' }]");
+        let found = codes(&parts, "connection = [{ from = 'a.y', to = 'b.u' }, { from = 'a.y', to = 'c.u' }]");
         found.iter().filter(|code| code.starts_with("plan/table")).count()
     };
     assert_eq!((wired("u:int", "u:1"), wired("u:int", "u:int"), wired("u:1", "u:1")), (1, 0, 0));
@@ -833,7 +833,7 @@ fn talkative_components_are_cut_short() {
 fn units_of_the_file_stand_for_those_of_the_simulator() {
     let unit = |units: &str| {
         let (a, b) = (format!(">y:?;, units = {{ {units} }}"), "u:N");
-        codes(&[("a", &a), ("b", b)], "wire = [{ from = 'a.y', to = 'b.u' }]")
+        codes(&[("a", &a), ("b", b)], "connection = [{ from = 'a.y', to = 'b.u' }]")
     };
     assert_eq!(unit("y = 'N'"), NOTHING);
     assert_eq!(unit("y = 'kN'"), ["plan/unit-converted b.u"]);
@@ -1037,7 +1037,7 @@ mod strong {
     //! Components that are integrated together: what they exchange among themselves, and what is left for the others.
     use super::*;
 
-    const GROUP: &str = "strong.g.components = ['d', 'b']\n";
+    const GROUP: &str = "monolithic.g.components = ['d', 'b']\n";
 
     /// Of a, b, c and d the second and the fourth become one, in the place of the second.
     #[test]
@@ -1048,7 +1048,7 @@ mod strong {
             ("c", "u:1 >y:1"),
             ("d", "u:1 >y:1;, start = { u = 9.0 }"),
         ];
-        let wires = "wire = [{ from = 'd.y', to = 'b.u', gain = 2.0, offset = 3.0 }, \
+        let wires = "connection = [{ from = 'd.y', to = 'b.u', gain = 2.0, offset = 3.0 }, \
              { from = ['b.z', 'c.y'], to = 'd.u', offset = 4.0 }, { from = 'a.y', to = 'b.w', gain = 5.0 }, \
              { from = 'b.z', to = 'a.u', gain = -1.0 }, { from = 'd.y', to = 'c.u' }]\n";
         let plan = planned(&parts, &format!("{wires}{GROUP}"));
@@ -1102,17 +1102,17 @@ mod strong {
             let found = codes(&parts, group);
             found.into_iter().filter(|code| code.starts_with("plan/")).collect::<Vec<_>>()
         };
-        assert_eq!(said("strong.g.components = ['a', 'b']"), NOTHING);
-        assert_eq!(said("strong.g.components = ['a']"), ["plan/nothing-to-join"]);
-        assert_eq!(said("strong.g.components = ['a', 'b', 'a']"), ["plan/joined-twice"]);
-        let twice = "strong.g.components = ['a', 'b']\nstrong.h.components = ['b', 'a']";
+        assert_eq!(said("monolithic.g.components = ['a', 'b']"), NOTHING);
+        assert_eq!(said("monolithic.g.components = ['a']"), ["plan/nothing-to-join"]);
+        assert_eq!(said("monolithic.g.components = ['a', 'b', 'a']"), ["plan/joined-twice"]);
+        let twice = "monolithic.g.components = ['a', 'b']\nmonolithic.h.components = ['b', 'a']";
         assert_eq!(said(twice), ["plan/joined-twice"]);
         let own = [("a", "u:1=0 >y:1;, step = 0.1"), ("b", "u:1=0 >y:1")];
         assert!(
-            codes(&own, "strong.g.components = ['a', 'b']").contains(&"plan/own-step-joined a".to_owned())
+            codes(&own, "monolithic.g.components = ['a', 'b']").contains(&"plan/own-step-joined a".to_owned())
         );
         let mapped =
-            "strong.g.components = ['a', 'b']\nwire = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]";
+            "monolithic.g.components = ['a', 'b']\nconnection = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]";
         assert!(said(mapped).contains(&"plan/cannot-join".to_owned()));
     }
 }

@@ -112,7 +112,7 @@ fn a_mass_at_a_long_line_only_feels_its_impedance() {
     for row in rows.iter().filter(|row| row[0] < 0.06) {
         let wanted = 1.0 - (-0.1 * (row[0] - 0.01).max(0.0) / 5e-3).exp();
         // Between two steps a row has the line between them.
-        assert!((row[1] - wanted).abs() < 2e-4, "{row:?}, wanted {wanted}");
+        assert!((row[1] - wanted).abs() < 2e-4, "{row:?}, expected {wanted}");
         assert_eq!(row[2], 0.0, "nothing has arrived");
     }
     assert!(rows.iter().any(|row| row[2].abs() > 1e-2), "it arrives after the delay");
@@ -563,7 +563,7 @@ fn what_cannot_be_a_line_is_refused_by_name() {
         ),
     ] {
         let words = planned(&text).err().unwrap_or_else(|| panic!("{wanted}: no problem"));
-        assert!(words.contains(wanted), "wanted {wanted:?}, said:\n{words}");
+        assert!(words.contains(wanted), "expected {wanted:?}, said:\n{words}");
     }
 }
 

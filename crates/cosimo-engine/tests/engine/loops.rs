@@ -138,7 +138,7 @@ fn ring(kind: &str, method: &str) -> String {
     format!(
         "experiment.stop = 1.0\nmethod.step.size = 0.25\n{method}\n\
          component.a.source = 'ramp:{kind}'\ncomponent.b.source = 'ramp:{kind}'\ncomponent.c.source = 'ramp:sum'\n\
-         wire = [{{ from = 'b.y', to = 'a.u' }}, {{ from = 'b.z', to = 'a.v' }}, {{ from = 'a.y', to = 'b.u' }}, \
+         connection = [{{ from = 'b.y', to = 'a.u' }}, {{ from = 'b.z', to = 'a.v' }}, {{ from = 'a.y', to = 'b.u' }}, \
          {{ from = 'a.z', to = 'b.v' }}, {{ from = 'a.y', to = 'c.u' }}]\n"
     )
 }
@@ -204,7 +204,7 @@ fn a_residual_is_a_part_of_the_largest_value() {
 fn parameters_follow_outputs() {
     let text = "experiment.stop = 1.0\nmethod.step.size = 0.25\ncomponent.a.source = 'ramp:loop'\n\
          component.c = { source = 'ramp:sum', start = { u = 4.0 } }\n";
-    let follows = |wires: &str| format!("{text}wire = [{wires}]\n");
+    let follows = |wires: &str| format!("{text}connection = [{wires}]\n");
     let mut run = start(&follows("{ from = 'c.x', to = 'a.p', gain = -0.1, offset = 1.5 }"));
     loop {
         // The integral of 4; a hears nothing, so that only its ramp shows and its inputs of 0.

@@ -17,7 +17,7 @@ const MOTION_TO_MOTION: Family = Family {
     text: r#"
         component.left.source = "native:dual-mass/left-motion"
         component.right.source = "native:dual-mass/right-motion"
-        wire = [
+        connection = [
             { from = "left.x", to = "right.x_far" }, { from = "left.v", to = "right.v_far" },
             { from = "right.x", to = "left.x_far" }, { from = "right.v", to = "left.v_far" },
         ]
@@ -32,7 +32,7 @@ const FORCE_TO_FORCE: Family = Family {
         component.left.source = "native:dual-mass/left"
         component.coupling.source = "native:dual-mass/coupling"
         component.right.source = "native:dual-mass/right"
-        wire = [{ from = "left.x", to = "coupling.x1" }, { from = "right.x", to = "coupling.x2" }]
+        connection = [{ from = "left.x", to = "coupling.x1" }, { from = "right.x", to = "coupling.x2" }]
         bond = [
             { name = "left", a = { effort = "left.f", flow = "left.v" }, b = { effort = "coupling.f1", flow = "coupling.v1" } },
             { name = "right", a = { effort = "coupling.f2", flow = "coupling.v2" }, b = { effort = "right.f", flow = "right.v" } },
@@ -47,7 +47,7 @@ const DAHLQUIST: Family = Family {
     text: r#"
         component.first = { source = "native:dahlquist/first", parameters = { lambda = -0.8, c = 0.7 } }
         component.second = { source = "native:dahlquist/second", parameters = { mu = -1.7, x20 = 0.25 } }
-        wire = [{ from = "first.y", to = "second.u" }, { from = "second.y", to = "first.u" }]
+        connection = [{ from = "first.y", to = "second.u" }, { from = "second.y", to = "first.u" }]
         reference.model = "dahlquist"
         reference.ports = { "first.y" = "x1", "second.y" = "x2" }
     "#,
@@ -72,7 +72,7 @@ const THERMAL_WALL: Family = Family {
         component.left.source = "native:thermal-wall/left-room"
         component.wall = { source = "native:thermal-wall/wall", parameters = { G2 = 80.0 } }
         component.right = { source = "native:thermal-wall/right-room", parameters = { P2 = -100.0 } }
-        wire = [
+        connection = [
             { from = "left.T", to = "wall.T1" }, { from = "wall.q1", to = "left.q" },
             { from = "right.T", to = "wall.T2" }, { from = "wall.q2", to = "right.q" },
         ]
@@ -88,7 +88,7 @@ const GAIN_LOOP: Family = Family {
         component.first = { source = "native:gain-loop/first", parameters = { a = 0.75 }, start = { u = 0.8 } }
         component.second.source = "native:gain-loop/second"
         component.lag.source = "native:gain-loop/lag"
-        wire = [
+        connection = [
             { from = "second.y", to = "first.u" }, { from = "lag.x", to = "first.w" },
             { from = "first.y", to = "second.u" }, { from = "second.y", to = "lag.u" },
         ]
@@ -235,7 +235,7 @@ fn temperature_and_heat_flow_make_no_bond() {
     let text = THERMAL_WALL.system("input = \"hold\"", 10.0);
     assert!(text.contains(wires));
     let text =
-        text.replace(wires, "").replace("        wire = [", &format!("        {bond}\n        wire = ["));
+        text.replace(wires, "").replace("        connection = [", &format!("        {bond}\n        connection = ["));
     let registry = cosimo::registry();
     let problems = plan(&system(&text, &registry), &registry).unwrap_err();
     assert!(problems.iter().any(|problem| problem.code == "plan/no-power"), "{problems:#?}");

@@ -45,7 +45,7 @@ fn system(parts: &[(&str, &str)], wires: &[(&str, &str)], starts: &[(&str, &str,
 
 fn shows(run: &Run, path: &str, wanted: f64, within: f64) {
     let found = run.output(path).unwrap();
-    assert!((found - wanted).abs() <= within, "{path} is {found}, wanted {wanted}");
+    assert!((found - wanted).abs() <= within, "{path} is {found}, expected {wanted}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn run(sources: &[(&str, &str)], more: &str) -> Run {
 
 fn close(run: &Run, path: &str, wanted: f64) {
     let found = run.output(path).unwrap();
-    assert!((found - wanted).abs() < 1e-9, "{path} is {found}, wanted {wanted}");
+    assert!((found - wanted).abs() < 1e-9, "{path} is {found}, expected {wanted}");
 }
 
 fn to(run: &mut Run, seconds: f64) {
@@ -170,7 +170,7 @@ fn a_single_pair_of_effort_and_flow_is_the_probable_bond() {
     let text = "experiment.stop = 1\n\
         component.spring = { source = \"native:oscillator/spring-damper\" }\n\
         component.mass = { source = \"native:oscillator/mass\" }\n\
-        wire = [{ from = \"spring.F\", to = \"mass.F\" }, { from = \"mass.v\", to = \"spring.v\" }]\n";
+        connection = [{ from = \"spring.F\", to = \"mass.F\" }, { from = \"mass.v\", to = \"spring.v\" }]\n";
     let (system, problems) = toml::read(text, Path::new("."), &registry());
     assert_eq!(problems, []);
     let found = cosimo::engine::bonds::bonds(&system, &registry()).unwrap();

@@ -191,7 +191,7 @@ fn nepce_raises_the_order_of_held_inputs_and_lowers_their_error() {
 const MOTION_TO_MOTION: &str = r#"
     component.left = { source = "native:dual-mass/left-motion", parameters = { x10 = 1.0, v10 = -0.5 } }
     component.right = { source = "native:dual-mass/right-motion", parameters = { x20 = 0.25, v20 = 0.75 } }
-    wire = [
+    connection = [
         { from = "left.x", to = "right.x_far" }, { from = "left.v", to = "right.v_far" },
         { from = "right.x", to = "left.x_far" }, { from = "right.v", to = "left.v_far" },
     ]

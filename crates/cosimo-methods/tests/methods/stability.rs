@@ -434,7 +434,7 @@ fn a_nonlinear_system_is_linearised_where_it_is() {
     let flow = |dp: f64| k * dp / (dp * dp + dp0 * dp0).powf(0.25);
     let text = "experiment.stop = 1000.0\ncomponent.first.source = \"native:tanks/first\"\n\
                 component.second = { source = \"native:tanks/second-pipe\", parameters = { solver = \"euler\", micro_steps = 1 } }\n\
-                wire = [{ from = \"first.p\", to = \"second.p\" }, { from = \"second.q\", to = \"first.q\" }]\n\
+                connection = [{ from = \"first.p\", to = \"second.p\" }, { from = \"second.q\", to = \"first.q\" }]\n\
                 [method]\ninput = \"hold\"\nexchange = \"stale\"\nstep = { size = 0.5 }\n";
     let mut run = start(text, 1);
     let mut radii = Vec::new();

@@ -144,7 +144,7 @@ pub(crate) fn run(path: &Path) -> Run {
 #[track_caller]
 pub(crate) fn close(run: &Run, path: &str, wanted: f64) {
     let found = run.output(path).unwrap_or_else(|| panic!("there is no {path}"));
-    assert!((found - wanted).abs() < 1e-9, "{path} is {found}, wanted {wanted}");
+    assert!((found - wanted).abs() < 1e-9, "{path} is {found}, expected {wanted}");
 }
 
 pub(crate) fn to(run: &mut Run, seconds: f64) {

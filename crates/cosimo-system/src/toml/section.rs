@@ -62,7 +62,7 @@ impl<'t> Item<'t> {
 
     pub(crate) fn wrong(&self, wanted: &str) -> Problem {
         let message = format!("`{}` must be {wanted}, got {}", self.key, self.found());
-        Problem::error("system/value", message, self.span()).label(format!("wanted: {wanted}"))
+        Problem::error("system/value", message, self.span()).label(format!("expected: {wanted}"))
     }
 
     pub(crate) fn number(&self, range: Range, out: &mut Vec<Problem>) -> Option<f64> {

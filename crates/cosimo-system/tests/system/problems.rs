@@ -412,7 +412,7 @@ fn ports_belong_to_components() {
 #[test]
 fn names_are_plain_and_used_once() {
     let found = "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between, \
-                 found \"a/b\"";
+                 got \"a/b\"";
     line("[component.'a/b']\nsource = 'x.fmu'", "system/name", "'a/b'", found, None);
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     let bond = |name: &str| format!("[[bond]]\nname = '{name}'\na = {side}\nb = {side}\n");

@@ -27,7 +27,7 @@ use crate::plan_text::resolved;
 /// What a file must call itself to be one.
 pub const KIND: &str = "cosimo-certificate";
 /// Changes whenever something that was there is missing or means something else.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// How a run ended.
 #[derive(Debug)]
