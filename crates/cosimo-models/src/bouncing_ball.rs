@@ -1,7 +1,7 @@
 //! A ball that falls, and leaves the ground with a share of its speed each time. Infinitely many bounces in finite
 //! time would follow, so below a small speed it lies still.
 //!
-//! Height and velocity are states, outputs and what the ball starts with: one name, one variable.
+//! Height and velocity are states, outputs and start parameters at once: one name, one variable.
 
 use cosimo_core::registry::Range;
 use cosimo_core::{Interface, Port, Spec};
@@ -11,14 +11,14 @@ use crate::parameters::{initial, not_negative, parameters, positive};
 use crate::{HybridEntry, interface, output};
 
 parameters! {
-    /// The ball, and what is known of it in closed form.
+    /// The ball, and its solution in closed form.
     #[derive(PartialEq)]
     pub struct BouncingBall {
-        pub height: f64 = not_negative["height", 1.0, "m", "height over the ground at the start"];
+        pub height: f64 = not_negative["height", 1.0, "m", "height above the ground at the start"];
         pub velocity: f64 = initial["velocity", 0.0, "m/s", "velocity upwards at the start"];
-        pub restitution: f64 = share["restitution", 0.7, "1", "share of the speed that a bounce leaves"];
+        pub restitution: f64 = share["restitution", 0.7, "1", "fraction of the speed left after a bounce"];
         pub gravity: f64 = positive["gravity", 9.81, "m/s2", "acceleration downwards"];
-        pub rest: f64 = positive["rest", 0.01, "m/s", "what leaves the ground more slowly stays there"];
+        pub rest: f64 = positive["rest", 0.01, "m/s", "speed after a bounce below which the ball comes to rest"];
     }
 }
 
@@ -28,7 +28,7 @@ const fn share(name: &'static str, value: f64, unit: &'static str, doc: &'static
 }
 
 impl BouncingBall {
-    /// All instants at which it touches the ground, the one at which it comes to rest last.
+    /// All times at which it touches the ground; it comes to rest at the last one.
     pub fn bounces(&self) -> Vec<f64> {
         let mut instants = Vec::new();
         let mut speed = (self.velocity * self.velocity + 2.0 * self.gravity * self.height).sqrt();
@@ -43,7 +43,7 @@ impl BouncingBall {
         }
     }
 
-    /// Height and velocity at an instant, and how often it has touched the ground.
+    /// Height and velocity at time `t`, and the number of bounces so far.
     pub fn at(&self, t: f64) -> (f64, f64, usize) {
         let bounces = self.bounces();
         let count = bounces.iter().filter(|instant| **instant <= t).count();
@@ -63,7 +63,7 @@ impl BouncingBall {
     }
 }
 
-/// Places in the memory.
+/// Indices of the discrete states.
 const COUNT: usize = 0;
 const RESTING: usize = 1;
 
@@ -72,13 +72,13 @@ const PHASES: &[&str] = &["flying", "resting"];
 impl Hybrid for BouncingBall {
     fn interface(&self) -> Interface {
         let mut outputs = self.states();
-        outputs.push(output("bounces", "1", "how often it has touched the ground"));
-        outputs.push(output("phase", "1", "whether it still flies"));
+        outputs.push(output("bounces", "1", "number of bounces so far"));
+        outputs.push(output("phase", "1", "flying or resting"));
         interface(vec![], outputs)
     }
 
     fn states(&self) -> Vec<Port> {
-        vec![output("height", "m", "height over the ground"), output("velocity", "m/s", "velocity upwards")]
+        vec![output("height", "m", "height above the ground"), output("velocity", "m/s", "velocity upwards")]
     }
 
     fn kinds(&self) -> Vec<OutputKind> {
@@ -113,7 +113,7 @@ impl Hybrid for BouncingBall {
         let hit = m[RESTING] == 0.0 && x[0] <= 0.0 && x[1] <= 0.0;
         if hit {
             m[COUNT] += 1.0;
-            // Just above the ground, because an indicator must not be zero where it starts again.
+            // Just above the ground, because an event indicator must not be zero after its event.
             x[0] = f64::MIN_POSITIVE;
             x[1] *= -self.restitution;
             if x[1] < self.rest {

@@ -1,5 +1,5 @@
 //! Two of Dahlquist's test equations, coupled: x1' = lambda x1 + c x2 and x2' = mu x2 + d x1. The smallest
-//! system in which stability and order of a coupling show; no feedthrough, no unit, no power.
+//! system in which stability and order of a coupling show; no feedthrough, no physical unit, no power.
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
@@ -11,9 +11,9 @@ use crate::parameters::{finite, initial, numbers};
 use crate::{ModelEntry, Native, input, output};
 
 const LAMBDA: Spec = finite("lambda", -1.0, "1/s", "own rate of the first equation");
-const C: Spec = finite("c", 0.5, "1/s", "how the first equation feels the second");
+const C: Spec = finite("c", 0.5, "1/s", "gain of the second equation in the first");
 const MU: Spec = finite("mu", -2.0, "1/s", "own rate of the second equation");
-const D: Spec = finite("d", -1.5, "1/s", "how the second equation feels the first");
+const D: Spec = finite("d", -1.5, "1/s", "gain of the first equation in the second");
 const X10: Spec = initial("x10", 1.0, "1", "first state at the start");
 const X20: Spec = initial("x20", 0.5, "1", "second state at the start");
 
@@ -41,7 +41,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "dahlquist",
-    summary: "both test equations in one piece, by the matrix exponential",
+    summary: "both test equations, monolithic, by the matrix exponential",
     parameters: &[LAMBDA, C, MU, D, X10, X20],
     columns: &["x1", "x2"],
     solve: |options, instants| {

@@ -1,7 +1,7 @@
 //! The embedded Runge-Kutta pair of order 5(4) by Dormand and Prince (1980), for reference solutions. It shares nothing with
-//! the integrators of `cosimo-ode`, so that a mistake in those cannot hide in what they are compared with.
+//! the integrators of `cosimo-ode`, so that an error there cannot repeat itself in the reference.
 //!
-//! Autonomous systems only, and no dense output: values between come from short spans and a cubic.
+//! Autonomous systems only, and no dense output: values between grid points come from a cubic over a short span.
 
 /// Local error allowed per step, per state: `ABSOLUTE + RELATIVE * |x|`.
 const RELATIVE: f64 = 1e-12;
@@ -20,14 +20,14 @@ const STAGES: [&[f64]; 6] = [
 const ERROR: [f64; 7] =
     [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0];
 
-/// A point of the solution with its derivative, which the next step takes over as its first stage.
+/// A point of the solution with its derivative, which is the first stage of the next step.
 #[derive(Debug, Clone, Copy)]
 struct SolutionPoint<const N: usize> {
     x: [f64; N],
     dx: [f64; N],
 }
 
-/// The solution from `start` at 0, at instants in rising order; those before 0 get the start. One sweep over
+/// The solution from `start` at t = 0, at increasing `instants`; those before 0 get the start. One sweep over
 /// multiples of `grid`, with a cubic between the two points around each instant.
 pub fn sweep<const N: usize>(
     f: impl Fn(&[f64; N]) -> [f64; N],
@@ -68,7 +68,7 @@ fn between<const N: usize>(
 }
 
 /// Moves a point over `span`. `step` is the size to try first, and on return the one to try next. A step of
-/// `least` is taken whatever its error: at a kink the estimate never gets better.
+/// `least` is accepted with any error: at a kink the estimate does not converge.
 fn across<const N: usize>(
     f: impl Fn(&[f64; N]) -> [f64; N],
     mut point: SolutionPoint<N>,
@@ -76,18 +76,18 @@ fn across<const N: usize>(
     least: f64,
     step: &mut f64,
 ) -> SolutionPoint<N> {
-    let mut left = span;
+    let mut remaining = span;
     loop {
-        let h = step.min(left);
+        let h = step.min(remaining);
         let (next, error) = attempt(&f, &point, h);
         let factor = (0.9 * error.powf(-0.2)).clamp(0.2, 5.0); // NaN stays NaN
         if error <= 1.0 || h <= least || error.is_nan() {
             point = next;
-            left -= h;
-            // A step cut off by the end of the span may only raise what was meant to be tried.
+            remaining -= h;
+            // A step cut off by the end of the span may only increase the proposed size.
             let proposed = if h < *step { step.max(h * factor) } else { h * factor };
             *step = proposed.clamp(least, span);
-            if left <= 0.0 {
+            if remaining <= 0.0 {
                 return point;
             }
         } else {

@@ -1,10 +1,10 @@
 //! An electric car that drives the New European Driving Cycle over hills, cut at the shaft between its motor and the
-//! rest: both are told a torque, so that a delayed line can be between them.
+//! rest: the input of both is a torque, so that a delayed line can connect them.
 //! Source: Braun, Hällqvist & Fritzson 2023, Eqs. (20) and (21), with the motor's constants of its tables. The paper prints
 //! no car, controller and altitude; those here were chosen so that the cycle can be driven. Currents are as large as
-//! constants of 7e-5 make them. Flows count what goes into the line.
+//! constants of 7e-5 make them. Flows are positive into the line.
 //!
-//! Kinks of the cycle are no events: a reference that is filtered has none in the motor's equations but small ones.
+//! Kinks of the cycle are no events: the filtered reference has only small ones in the motor's equations.
 
 use std::f64::consts::TAU;
 
@@ -44,11 +44,11 @@ const EXTRA_URBAN: Course = Course {
     ],
 };
 
-/// How long one urban part takes, and how many there are.
+/// Duration of one urban part in seconds, and their number.
 const LENGTH: f64 = 195.0;
 const REPEATED: f64 = 4.0;
 
-/// The speed of the cycle in m/s. Before and behind it the car stands.
+/// The speed of the cycle in m/s; 0 before and after it.
 fn cycle(t: f64) -> f64 {
     let lap = (t / LENGTH).floor().clamp(0.0, REPEATED);
     let Course { times, speeds } = if lap < REPEATED { URBAN } else { EXTRA_URBAN };
@@ -66,7 +66,7 @@ fn effort() -> Vec<Port> {
 }
 
 parameters! {
-    /// Current, speed, angle that was missing, filtered reference.
+    /// States: current, speed, integral of the speed error, filtered reference.
     struct Motor {
         ke: f64 = positive["Ke", 7e-5, "V.s/rad", "voltage per speed of the motor"];
         kt: f64 = positive["Kt", 7e-5, "N.m/A", "torque per current"];
@@ -74,28 +74,28 @@ parameters! {
         inductance: f64 = positive["L", 1e-5, "H", "inductance of the motor"];
         inertia: f64 = positive["J", 0.1, "kg.m2", "inertia of the motor"];
         friction: f64 = not_negative["B", 0.02, "N.m.s/rad", "friction of the motor"];
-        kp: f64 = not_negative["kp", 10.0, "N.m.s/rad", "torque per speed that is missing"];
-        ki: f64 = not_negative["ki", 15.0, "N.m/rad", "torque per angle that has been missing"];
+        kp: f64 = not_negative["kp", 10.0, "N.m.s/rad", "proportional gain of the speed controller"];
+        ki: f64 = not_negative["ki", 15.0, "N.m/rad", "integral gain of the speed controller"];
         lag: f64 = positive["lag", 0.2, "s", "time constant of the filtered reference"];
-        n: f64 = positive["n", 8.0, "1", "turns of the motor per turn of a wheel"];
+        n: f64 = positive["n", 8.0, "1", "gear ratio, turns of the motor per turn of a wheel"];
         rw: f64 = positive["rw", 0.3, "m", "radius of a wheel"];
     }
 }
 
 impl Motor {
-    /// With a reference, and linear in everything.
-    fn motion(&self, wanted: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
+    /// Derivatives for a reference speed; linear in all arguments.
+    fn motion(&self, target: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
         let [current, speed, missing, reference] = [x[0], x[1], x[2], x[3]];
         let error = reference - speed;
         let voltage = self.resistance / self.kt * (self.kp * error + self.ki * missing);
         dx[0] = (voltage - self.resistance * current - self.ke * speed) / self.inductance;
         dx[1] = (self.kt * current - u[0] - self.friction * speed) / self.inertia;
         dx[2] = error;
-        dx[3] = (wanted - reference) / self.lag;
+        dx[3] = (target - reference) / self.lag;
     }
 }
 
-/// As large as currents are; an absolute tolerance of 1e-4 is 10 A.
+/// Nominal current in A; with it an absolute tolerance of 1e-4 is 10 A.
 const CURRENT: f64 = 1e5;
 
 impl Hybrid for Motor {
@@ -108,8 +108,8 @@ impl Hybrid for Motor {
         vec![
             output("I", "A", "current"),
             output("w", "rad/s", "speed of the motor"),
-            output("missing", "rad", "integral of the speed that was missing"),
-            output("r", "rad/s", "speed that is expected, filtered"),
+            output("missing", "rad", "integral of the speed error"),
+            output("r", "rad/s", "filtered reference speed"),
         ]
     }
 
@@ -138,16 +138,16 @@ impl Hybrid for Motor {
 }
 
 parameters! {
-    /// Way and speed.
+    /// States: distance and speed.
     struct Car {
         m: f64 = positive["m", 1200.0, "kg", "mass of the car"];
-        n: f64 = positive["n", 8.0, "1", "turns of the motor per turn of a wheel"];
+        n: f64 = positive["n", 8.0, "1", "gear ratio, turns of the motor per turn of a wheel"];
         rw: f64 = positive["rw", 0.3, "m", "radius of a wheel"];
         cr: f64 = not_negative["cr", 0.012, "1", "rolling resistance per weight"];
         cda: f64 = not_negative["CdA", 0.65, "m2", "drag coefficient times area"];
         rho: f64 = not_negative["rho", 1.2, "kg/m3", "density of the air"];
         g: f64 = not_negative["g", 9.81, "m/s2", "gravity"];
-        friction: f64 = not_negative["Bw", 0.02, "N.s/m", "friction that grows with speed"];
+        friction: f64 = not_negative["Bw", 0.02, "N.s/m", "viscous friction"];
         v_roll: f64 = positive["v_roll", 0.1, "m/s", "below this speed rolling resistance grows"];
         hill1: f64 = finite["hill1", 6.0, "m", "half the height of the long hills"];
         wave1: f64 = positive["wave1", 2500.0, "m", "length of the long hills"];
@@ -170,7 +170,7 @@ impl Car {
         0.5 * self.rho * self.cda
     }
 
-    /// Slope of the altitude, and how it changes along the way.
+    /// Slope of the altitude, and its derivative along the road.
     fn slope(&self, x: f64) -> (f64, f64) {
         let mut slope = (0.0, 0.0);
         for (height, length) in [(self.hill1, self.wave1), (self.hill2, self.wave2)] {
@@ -184,12 +184,12 @@ impl Car {
 
 impl Model for Car {
     fn interface(&self) -> Interface {
-        let flow = output("f", "rad/s", "speed into the line, that is against the motor's");
+        let flow = output("f", "rad/s", "speed into the line (against the motor's)");
         interface(effort(), [vec![flow], Model::states(self)].concat())
     }
 
     fn states(&self) -> Vec<Port> {
-        vec![output("x", "m", "way of the car"), output("v", "m/s", "speed of the car")]
+        vec![output("x", "m", "distance travelled"), output("v", "m/s", "speed of the car")]
     }
 
     fn initial(&self) -> Vec<f64> {
@@ -225,13 +225,13 @@ impl Model for Car {
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "drive-cycle/motor",
-        summary: "electric motor whose controller follows the driving cycle, told the torque of a line",
+        summary: "electric motor whose controller follows the driving cycle; input: torque of a line",
         parameters: all!(Motor::PARAMETERS, &INTEGRATED),
         build: |options| Box::new(NativeHybrid::of(Motor::of(options), options)),
     },
     ModelEntry {
         name: "drive-cycle/car",
-        summary: "car on hilly ground, told the torque of a line on its shaft",
+        summary: "car on hilly ground; input: torque of a line on its shaft",
         parameters: all!(Car::PARAMETERS, &INTEGRATED),
         build: |options| Box::new(NativeHybrid::of(Car::of(options), options)),
     },
@@ -241,9 +241,9 @@ pub(crate) const MODELS: &[ModelEntry] = &[
 mod tests {
     use super::*;
 
-    /// Known of the New European Driving Cycle: 1180 s, 120 km/h at most, about 11 km.
+    /// Published figures of the New European Driving Cycle: 1180 s, 120 km/h at most, about 11 km.
     #[test]
-    fn the_cycle_is_the_one_that_was_driven() {
+    fn the_cycle_is_the_new_european_driving_cycle() {
         for (t, speed) in [
             (-1.0, 0.0),
             (13.0, 7.5),

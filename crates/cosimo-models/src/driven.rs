@@ -1,4 +1,4 @@
-//! A lag with an input that may jump, T x' = u - x. What drives it, u - x, is shown too and answers at once.
+//! A lag with an input that may jump, T x' = u - x. The difference u - x is an output too, with direct feed-through.
 
 use cosimo_core::{Interface, Port};
 use cosimo_native::{Model, Quantity, Tangent, Unknown};
@@ -9,22 +9,22 @@ use crate::{HybridEntry, input, interface, output};
 parameters! {
     struct DrivenLag {
         lag: f64 = positive["T", 0.8, "s", "time constant"];
-        start: f64 = initial["x0", 0.5, "1", "what has come through before the start"];
+        start: f64 = initial["x0", 0.5, "1", "output of the lag at the start"];
     }
 }
 
-/// The input, if nothing drives it.
+/// The input where it is not connected.
 const U: f64 = 2.0;
 
 impl Model for DrivenLag {
     fn interface(&self) -> Interface {
-        let inputs = vec![input("u", "1", "what the lag follows").starting_at(U)];
-        let outputs = [Model::states(self), vec![output("e", "1", "what has not")]].concat();
+        let inputs = vec![input("u", "1", "input of the lag").starting_at(U)];
+        let outputs = [Model::states(self), vec![output("e", "1", "input minus output of the lag")]].concat();
         Interface { feedthrough: vec![(1, 0)], ..interface(inputs, outputs) }
     }
 
     fn states(&self) -> Vec<Port> {
-        vec![output("x", "1", "what has come through")]
+        vec![output("x", "1", "output of the lag")]
     }
 
     fn initial(&self) -> Vec<f64> {
@@ -67,7 +67,7 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     },
 };
 
-/// The lag some time after it was at `x0`, under a constant input. Whoever lets the input jump begins anew.
+/// The lag at time `t` after it was at `x0`, under a constant input. After a jump of the input, start again from there.
 pub fn lagging(t: f64, x0: f64, u: f64, lag: f64) -> f64 {
     u + (x0 - u) * (-t / lag).exp()
 }

@@ -1,9 +1,9 @@
 //! Two masses, each on a spring and damper of its own, joined by a third: the usual test of coupling.
 //!
 //! The coupling force f = kc (x1 - x2) + dc (v1 - v2) comes out of the left or of the right component, or out
-//! of a third one between two masses (force/force); the left mass feels -f and the right one +f, whoever
-//! computes it. Or nobody tells a force: each side has a coupling spring and damper of its own and is told how
-//! the other moves (displacement/displacement).
+//! of a third one between two masses (force/force); the left mass feels -f and the right one +f, wherever it is
+//! computed. Or no force is exchanged: each side has a coupling spring and damper of its own, and its inputs are the
+//! motion of the other (displacement/displacement).
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
@@ -31,16 +31,16 @@ const V20: Spec = initial("v20", 0.0, "m/s", "velocity of the right mass at the 
 const ONE: [&str; 5] = ["m1", "k1", "d1", "x10", "v10"];
 const TWO: [&str; 5] = ["m2", "k2", "d2", "x20", "v20"];
 
-/// A mass on its own spring and damper, told the coupling force, which it feels with `sign`.
-fn told(options: &Options, names: [&str; 5], sign: f64, effect: &str) -> Linear {
+/// A mass on its own spring and damper; its input, the coupling force, acts with `sign`.
+fn force_input(options: &Options, names: [&str; 5], sign: f64, effect: &str) -> Linear {
     let [m, k, d, x, v] = numbers(options, names);
     let motion = [output("v", "m/s", "velocity"), output("x", "m", "displacement")];
     Linear::second_order(input("f", "N", effect), motion, [x, v], [-k / m, -d / m, sign / m, 0.0])
 }
 
-/// A mass with the coupling spring and damper, told how the other mass moves. Its own motion counts with
-/// `sign` in the force.
-fn telling(options: &Options, names: [&str; 5], sign: f64, other: &str) -> Linear {
+/// A mass with the coupling spring and damper; its inputs are the motion of the other mass. Its own motion counts
+/// with `sign` in the force.
+fn force_output(options: &Options, names: [&str; 5], sign: f64, other: &str) -> Linear {
     let [m, k, d, x, v] = numbers(options, names);
     let (kc, dc) = (options.number("kc"), options.number("dc"));
     Linear {
@@ -62,61 +62,65 @@ fn telling(options: &Options, names: [&str; 5], sign: f64, other: &str) -> Linea
     }
 }
 
-/// The same, but it tells its motion only. A separate model, because inputs that no output feels at once are
-/// another case for stability and for methods that choose by it.
-fn moving(options: &Options, names: [&str; 5], other: &str) -> Linear {
-    let mut moving = telling(options, names, 1.0, other);
-    moving.outputs.remove(0);
-    moving.c.drain(..moving.initial.len());
-    moving.d.drain(..moving.inputs.len());
-    moving
+/// As `force_output`, but only the motion is an output. A separate model, because inputs without direct feed-through
+/// are another case for stability and for methods that depend on it.
+fn motion_output(options: &Options, names: [&str; 5], other: &str) -> Linear {
+    let mut model = force_output(options, names, 1.0, other);
+    model.outputs.remove(0);
+    model.c.drain(..model.initial.len());
+    model.d.drain(..model.inputs.len());
+    model
 }
 
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "dual-mass/left-force",
-        summary: "left mass with the coupling spring and damper, told the motion of the right mass",
+        summary: "left mass with the coupling spring and damper; input: motion of the right mass",
         parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
-        build: |options| Box::new(telling(options, ONE, 1.0, "right").simulator(options)),
+        build: |options| Box::new(force_output(options, ONE, 1.0, "right").simulator(options)),
     },
     ModelEntry {
         name: "dual-mass/right",
-        summary: "right mass, told the coupling force",
+        summary: "right mass; input: coupling force",
         parameters: &[M2, K2, D2, X20, V20, EXACT, MICRO_STEPS],
         build: |options| {
-            Box::new(told(options, TWO, 1.0, "coupling force; pushes the mass along").simulator(options))
+            Box::new(
+                force_input(options, TWO, 1.0, "coupling force; pushes the mass along").simulator(options),
+            )
         },
     },
     ModelEntry {
         name: "dual-mass/left",
-        summary: "left mass, told the coupling force",
+        summary: "left mass; input: coupling force",
         parameters: &[M1, K1, D1, X10, V10, EXACT, MICRO_STEPS],
         build: |options| {
-            Box::new(told(options, ONE, -1.0, "coupling force; pulls the mass back").simulator(options))
+            Box::new(
+                force_input(options, ONE, -1.0, "coupling force; pulls the mass back").simulator(options),
+            )
         },
     },
     ModelEntry {
         name: "dual-mass/right-force",
-        summary: "right mass with the coupling spring and damper, told the motion of the left mass",
+        summary: "right mass with the coupling spring and damper; input: motion of the left mass",
         parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
-        build: |options| Box::new(telling(options, TWO, -1.0, "left").simulator(options)),
+        build: |options| Box::new(force_output(options, TWO, -1.0, "left").simulator(options)),
     },
     ModelEntry {
         name: "dual-mass/left-motion",
-        summary: "left mass with a coupling spring and damper of its own; both sides tell their motion",
+        summary: "left mass with a coupling spring and damper of its own; only the motion is exchanged",
         parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
-        build: |options| Box::new(moving(options, ONE, "right").simulator(options)),
+        build: |options| Box::new(motion_output(options, ONE, "right").simulator(options)),
     },
     ModelEntry {
         name: "dual-mass/right-motion",
-        summary: "right mass with a coupling spring and damper of its own; both sides tell their motion",
+        summary: "right mass with a coupling spring and damper of its own; only the motion is exchanged",
         parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
-        build: |options| Box::new(moving(options, TWO, "left").simulator(options)),
+        build: |options| Box::new(motion_output(options, TWO, "left").simulator(options)),
     },
     // The force twice, because a bond to each side takes an effort of its own.
     ModelEntry {
         name: "dual-mass/coupling",
-        summary: "coupling spring and damper without a state, told the motion of both masses",
+        summary: "coupling spring and damper without a state; inputs: motion of both masses",
         parameters: &[KC, DC],
         build: |options| {
             let (kc, dc) = (options.number("kc"), options.number("dc"));
@@ -138,7 +142,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "dual-mass",
-    summary: "the dual mass in one piece, by the matrix exponential",
+    summary: "monolithic dual mass, by the matrix exponential",
     parameters: &[M1, K1, D1, M2, K2, D2, KC, DC, X10, V10, X20, V20],
     columns: &["x1", "v1", "x2", "v2", "f"],
     solve: |options, instants| {

@@ -16,7 +16,7 @@ use crate::parameters::{all, not_negative, parameters, positive};
 use crate::{ModelEntry, Native};
 
 parameters! {
-    /// The parameters of the car. Parts look at what they need.
+    /// The parameters of the car. Each part uses those it needs.
     struct Car {
         jc: f64 = positive["Jc", 0.04, "kg.m2", "inertia of the column"];
         kt: f64 = not_negative["kt", 120.0, "N.m/rad", "stiffness of the torsion bar"];
@@ -45,7 +45,7 @@ parameters! {
         cr: f64 = not_negative["Cr", 1.4e5, "N/rad", "cornering stiffness, rear"];
         vx: f64 = positive["vx", 50.0 / 3.6, "m/s", "speed of the car"];
         assist: f64 = not_negative["assist", 0.1, "1", "assist torque of the motor per pinion torque"];
-        amplitude: f64 = not_negative["amplitude", 0.6, "rad", "steering angle that the driver wants, a sweep from 0.2 Hz on"];
+        amplitude: f64 = not_negative["amplitude", 0.6, "rad", "amplitude of the driver's steering angle, a sweep from 0.2 Hz on"];
         friction: bool = Spec::flag["friction", true, "dry friction of column, rack and motor"];
         saturation: bool = Spec::flag["saturation", true, "the motor assists with 4 N.m at most"];
     }
@@ -53,7 +53,7 @@ parameters! {
 
 const PART: &[Spec] = all!(Car::PARAMETERS, &[MICRO_STEPS]);
 
-/// Gains of the driver, and the sweep of what he wants: its frequency in Hz grows from the first number by twice the
+/// Gains of the driver, and the sweep of the steering angle: its frequency in Hz grows from the first number by twice the
 /// second every second.
 const DRIVER: [f64; 2] = [20.0, 2.0];
 const SWEEP: [f64; 2] = [0.2, 0.04];
@@ -88,7 +88,7 @@ const NAMES: [(&str, &str, &str); STATES] = [
     ("wz", "rad/s", "yaw rate of the car"),
 ];
 
-/// What parts tell each other.
+/// Signals exchanged between the parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Signal {
     State(usize),
@@ -128,7 +128,7 @@ struct Forces {
 /// What is not linear in the states.
 #[derive(Debug, Clone, Copy)]
 struct Pushes {
-    /// Torque of the driver towards the angle he wants.
+    /// Torque of the driver towards the steering angle of the sweep.
     driver: f64,
     /// Of column, rack and motor.
     friction: [f64; 3],
@@ -150,17 +150,17 @@ impl Car {
     }
 
     fn pushes(&self, t: f64, z: &[f64; STATES], pinion: f64) -> Pushes {
-        let wanted = self.amplitude * (2.0 * PI * (SWEEP[0] * t + SWEEP[1] * t * t)).sin();
+        let target = self.amplitude * (2.0 * PI * (SWEEP[0] * t + SWEEP[1] * t * t)).sin();
         let dry = |(state, force, speed): (usize, f64, f64)| force * (z[state] / speed).tanh();
         let assist = self.assist * pinion;
         Pushes {
-            driver: DRIVER[0] * wanted,
+            driver: DRIVER[0] * target,
             friction: if self.friction { DRY.map(dry) } else { [0.0; 3] },
             assist: if self.saturation { assist.clamp(-MOST, MOST) } else { assist },
         }
     }
 
-    /// How the pushes change where states and pinion torque move along a direction.
+    /// Directional derivative of the pushes along states and pinion torque.
     fn change(&self, z: &[f64; STATES], pinion: f64, along: &[f64; STATES], along_pinion: f64) -> Pushes {
         let dry = |(state, force, speed): (usize, f64, f64)| {
             let tanh = (z[state] / speed).tanh();
@@ -196,29 +196,29 @@ impl Car {
     }
 }
 
-/// Some of the bodies, told the forces of the others or how they move.
+/// Some of the bodies; inputs are forces or motions of the others.
 #[derive(Debug)]
 struct EpasPart {
     car: Car,
     own: &'static [usize],
-    told: &'static [Signal],
-    tells: &'static [Signal],
+    inputs: &'static [Signal],
+    signals: &'static [Signal],
 }
 
 impl EpasPart {
-    /// All states and forces as far as the part knows them; what it does not know it does not look at.
-    fn known(&self, x: &[f64], u: &[f64]) -> ([f64; STATES], Forces) {
+    /// All states and forces, filled from own states and inputs; the others stay 0 and are not used.
+    fn assemble(&self, x: &[f64], u: &[f64]) -> ([f64; STATES], Forces) {
         let mut z = [0.0; STATES];
         for (state, x) in self.own.iter().zip(x) {
             z[*state] = *x;
         }
-        for (signal, u) in self.told.iter().zip(u) {
+        for (signal, u) in self.inputs.iter().zip(u) {
             if let State(state) = signal {
                 z[*state] = *u;
             }
         }
         let mut forces = self.car.forces(&z);
-        for (signal, u) in self.told.iter().zip(u) {
+        for (signal, u) in self.inputs.iter().zip(u) {
             match signal {
                 Rod => forces.rod = *u,
                 Belt => forces.belt = *u,
@@ -231,11 +231,11 @@ impl EpasPart {
     }
 
     /// Signals first, then all states.
-    fn shown(&self) -> impl Iterator<Item = Signal> {
-        self.tells.iter().copied().chain(self.own.iter().copied().map(State))
+    fn all_outputs(&self) -> impl Iterator<Item = Signal> {
+        self.signals.iter().copied().chain(self.own.iter().copied().map(State))
     }
 
-    fn own(&self, rates: &[f64; STATES], dx: &mut [f64]) {
+    fn own_rates(&self, rates: &[f64; STATES], dx: &mut [f64]) {
         for (dx, state) in dx.iter_mut().zip(self.own) {
             *dx = rates[*state];
         }
@@ -245,26 +245,26 @@ impl EpasPart {
 impl Model for EpasPart {
     fn interface(&self) -> Interface {
         let mut feedthrough = Vec::new();
-        for (place, signal) in self.tells.iter().enumerate() {
+        for (place, signal) in self.signals.iter().enumerate() {
             let ends: &[usize] = match signal {
                 Rod => &[XR, VR, XW, VW],
                 Belt | Screw => &[ANGLE, WM, XR, VR],
                 Pinion | State(_) => &[],
             };
-            let heard = |told: &Signal| matches!(told, State(state) if ends.contains(state));
-            let inputs = self.told.iter().enumerate().filter(|(_, told)| heard(told));
+            let direct = |input: &Signal| matches!(input, State(state) if ends.contains(state));
+            let inputs = self.inputs.iter().enumerate().filter(|(_, input)| direct(input));
             feedthrough.extend(inputs.map(|(port, _)| (place, port)));
         }
         Interface {
-            inputs: self.told.iter().copied().map(Signal::port).collect(),
-            outputs: self.shown().map(Signal::port).collect(),
+            inputs: self.inputs.iter().copied().map(Signal::port).collect(),
+            outputs: self.all_outputs().map(Signal::port).collect(),
             feedthrough,
             abilities: Abilities { slopes: true, ..ABILITIES },
             ..Interface::default()
         }
     }
 
-    /// The car goes straight.
+    /// The car drives straight ahead.
     fn initial(&self) -> Vec<f64> {
         vec![0.0; self.own.len()]
     }
@@ -278,15 +278,15 @@ impl Model for EpasPart {
     }
 
     fn derivatives_at(&self, t: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
-        let (z, forces) = self.known(x, u);
+        let (z, forces) = self.assemble(x, u);
         let pushes = self.car.pushes(t, &z, forces.pinion);
-        self.own(&self.car.rates(&z, &forces, &pushes), dx);
+        self.own_rates(&self.car.rates(&z, &forces, &pushes), dx);
     }
 
     /// Linear in states and inputs.
     fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
-        let (z, forces) = self.known(x, u);
-        for (y, signal) in y.iter_mut().zip(self.shown()) {
+        let (z, forces) = self.assemble(x, u);
+        for (y, signal) in y.iter_mut().zip(self.all_outputs()) {
             *y = match signal {
                 State(state) => z[state],
                 Rod => forces.rod,
@@ -298,10 +298,10 @@ impl Model for EpasPart {
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
-        let (z, forces) = self.known(x, u);
-        let (dz, change) = self.known(along.x, along.u);
+        let (z, forces) = self.assemble(x, u);
+        let (dz, change) = self.assemble(along.x, along.u);
         let pushes = self.car.change(&z, forces.pinion, &dz, change.pinion);
-        self.own(&self.car.rates(&dz, &change, &pushes), dx);
+        self.own_rates(&self.car.rates(&dz, &change, &pushes), dx);
         self.outputs(along.x, along.u, y);
     }
 }
@@ -314,60 +314,60 @@ const MOTOR: &[usize] = &[ANGLE, WM];
 fn part(
     options: &Options,
     own: &'static [usize],
-    told: &'static [Signal],
-    tells: &'static [Signal],
+    inputs: &'static [Signal],
+    signals: &'static [Signal],
 ) -> Box<dyn Native> {
     // Nothing simpler: the rack swings with 1300 rad/s.
     let solver = Solver::Rk4 { micro_steps: options.count(MICRO_STEPS.name) };
-    Box::new(Ode::new(EpasPart { car: Car::of(options), own, told, tells }, solver))
+    Box::new(Ode::new(EpasPart { car: Car::of(options), own, inputs, signals }, solver))
 }
 
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "epas/vehicle-rod",
-        summary: "wheels and car with the tie rods, told the motion of the rack (case I)",
+        summary: "wheels and car with the tie rods; input: motion of the rack (case I)",
         parameters: PART,
         build: |options| part(options, VEHICLE, &[State(XR), State(VR)], &[Rod]),
     },
     ModelEntry {
         name: "epas/steering",
-        summary: "column, rack and motor, told the force of the tie rods (case I)",
+        summary: "column, rack and motor; input: force of the tie rods (case I)",
         parameters: PART,
         build: |options| part(options, STEERING, &[Rod], &[Pinion]),
     },
     ModelEntry {
         name: "epas/vehicle",
-        summary: "wheels and car, told the force of the tie rods (case II)",
+        summary: "wheels and car; input: force of the tie rods (case II)",
         parameters: PART,
         build: |options| part(options, VEHICLE, &[Rod], &[]),
     },
     ModelEntry {
         name: "epas/steering-rod",
-        summary: "column, rack and motor with the tie rods, told the motion of the wheels (case II)",
+        summary: "column, rack and motor with the tie rods; input: motion of the wheels (case II)",
         parameters: PART,
         build: |options| part(options, STEERING, &[State(XW), State(VW)], &[Rod, Pinion]),
     },
     ModelEntry {
         name: "epas/mechanics-belt",
-        summary: "all but the motor, with the belt, told the motion of the motor (case III)",
+        summary: "all but the motor, with the belt; input: motion of the motor (case III)",
         parameters: PART,
         build: |options| part(options, MECHANICS, &[State(ANGLE), State(WM)], &[Belt, Pinion]),
     },
     ModelEntry {
         name: "epas/motor",
-        summary: "assist motor, told the torques of belt and pinion (case III)",
+        summary: "assist motor; inputs: torques of belt and pinion (case III)",
         parameters: PART,
         build: |options| part(options, MOTOR, &[Belt, Pinion], &[]),
     },
     ModelEntry {
         name: "epas/mechanics",
-        summary: "all but the motor and the belt, told the force of the belt (case IV)",
+        summary: "all but the motor and the belt; input: force of the belt (case IV)",
         parameters: PART,
         build: |options| part(options, MECHANICS, &[Screw], &[Pinion]),
     },
     ModelEntry {
         name: "epas/motor-belt",
-        summary: "assist motor with the belt, told the motion of the rack and the torque of the pinion (case IV)",
+        summary: "assist motor with the belt; inputs: motion of the rack and the torque of the pinion (case IV)",
         parameters: PART,
         build: |options| part(options, MOTOR, &[State(XR), State(VR), Pinion], &[Screw]),
     },
@@ -379,7 +379,7 @@ const FINE: f64 = 1e-5;
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "epas",
-    summary: "the steering in one piece, by RK4 with steps of 1e-5 s",
+    summary: "monolithic steering, by RK4 with steps of 1e-5 s",
     parameters: Car::PARAMETERS,
     columns: &["ds", "ws", "xR", "vR", "dm", "wm", "xw", "vw", "vy", "wz", "Fr", "Tb", "Tp", "Fb"],
     solve: |options, instants| {
@@ -425,7 +425,7 @@ fn rk4(f: impl Fn(f64, &[f64; STATES]) -> [f64; STATES], t: f64, z: &[f64; STATE
 mod tests {
     use super::*;
 
-    /// Masses and stiffnesses as felt at the rack: what makes II and IV hard is a light receiver.
+    /// Masses and stiffnesses reduced to the rack: II and IV are hard because the receiver is light.
     #[test]
     fn rack_wheels_and_motor_weigh_what_the_cases_are_about() {
         let car = Car::DEFAULT;

@@ -1,4 +1,4 @@
-//! Simulators that misbehave on purpose, so that the handling of it can be tested. Until their time comes
+//! Simulators that fail on purpose, to test how failures are handled. Until the time `at`
 //! they pass their input on. Deliberately no early return and no refusal: those are not faults.
 
 use cosimo_core::simulator::{Memory, Rollback, SerializeState};
@@ -21,16 +21,16 @@ struct Faulty {
     interface: Interface,
     fault: Fault,
     at: f64,
-    /// The input last seen, and 1 from the step on that reached the time: rewinding heals.
+    /// The last input, and 1 from the step on that reached `at`: a rollback undoes the failure.
     memory: Memory<[f64; 2]>,
 }
 
-const AT: Spec = finite("at", 0.5, "s", "instant from which on it fails");
+const AT: Spec = finite("at", 0.5, "s", "time from which on it fails");
 
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "faulty/nan",
-        summary: "passes its input on until a given time, then shows NaN; for tests",
+        summary: "passes its input on until a given time, then outputs NaN; for tests",
         parameters: &[AT],
         build: |options| build(options, Fault::NotANumber),
     },
@@ -44,8 +44,8 @@ pub(crate) const MODELS: &[ModelEntry] = &[
 
 fn build(options: &Options, fault: Fault) -> Box<dyn Native> {
     let interface = Interface {
-        inputs: vec![input("u", "1", "anything")],
-        outputs: vec![output("y", "1", "the same")],
+        inputs: vec![input("u", "1", "any value")],
+        outputs: vec![output("y", "1", "the input, until the failure")],
         feedthrough: vec![(0, 0)],
         abilities: Abilities { states: false, ..Abilities::NATIVE },
         ..Interface::default()

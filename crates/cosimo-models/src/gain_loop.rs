@@ -1,6 +1,6 @@
 //! Two gains in an algebraic loop that drives a lag: y1 = a y2 + x, y2 = b y1, T x' = y2 - x.
 //!
-//! Whoever passes y1 and y2 on with a delay multiplies their error by a b per round, so the loop can be
+//! Passing y1 and y2 on with a delay multiplies their error by a b per round, so the loop can be
 //! coupled for |a b| < 1 only, although its solution exists for every a b but 1. Inputs deliberately have no
 //! start value: breaking the loop is for the user to decide.
 
@@ -13,8 +13,8 @@ use cosimo_native::{Linear, Ode};
 use crate::parameters::{finite, initial, numbers, positive};
 use crate::{ModelEntry, Native, input, output};
 
-const A: Spec = finite("a", 0.5, "1", "gain from the second to the first");
-const B: Spec = finite("b", 0.5, "1", "gain from the first to the second");
+const A: Spec = finite("a", 0.5, "1", "gain from the second component to the first");
+const B: Spec = finite("b", 0.5, "1", "gain from the first component to the second");
 const T: Spec = positive("T", 1.0, "s", "time constant of the lag");
 const X0: Spec = initial("x0", 1.0, "1", "output of the lag at the start");
 
@@ -27,7 +27,7 @@ fn gains(inputs: Vec<Port>, gains: Vec<f64>) -> Box<dyn Native> {
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "gain-loop/first",
-        summary: "gain with a second input, y = a u + w, both felt at once",
+        summary: "gain with a second input, y = a u + w, with direct feed-through of both",
         parameters: &[A],
         build: |options| {
             let inputs =
@@ -37,7 +37,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "gain-loop/second",
-        summary: "gain, y = b u, felt at once",
+        summary: "gain, y = b u, with direct feed-through",
         parameters: &[B],
         build: |options| gains(vec![input("u", "1", "output of the first gain")], vec![options.number("b")]),
     },
@@ -47,8 +47,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         parameters: &[T, X0, EXACT, MICRO_STEPS],
         build: |options| {
             let rate = 1.0 / options.number("T");
-            let ports =
-                [input("u", "1", "output of the second gain"), output("x", "1", "what has come through")];
+            let ports = [input("u", "1", "output of the second gain"), output("x", "1", "output of the lag")];
             let [input, output] = ports;
             let lag = Linear::first_order(input, output, options.number("x0"), [-rate, rate, 0.0]);
             Box::new(lag.simulator(options))

@@ -1,7 +1,7 @@
 //! Models written in Rust, and the monolithic reference to compare them with.
 //!
 //! A family of models is one file with a table `MODELS` and one line in `FAMILIES`; it has one reference. Equations come from
-//! papers on coupling, so that printed tables can be repeated. Models that need a solver with events, or for
+//! papers on coupling, so that published tables can be reproduced. Models that need a solver with events, or for
 //! stiff equations, are lines in `HYBRID`. Deliberately not a modelling library: every model is here because a
 //! test, a paper or a benchmark needs it.
 
@@ -54,15 +54,15 @@ struct ModelEntry {
     build: fn(&Options) -> Box<dyn Native>,
 }
 
-/// A simulator that may be made of equations.
+/// A native simulator, most of them a solver with equations.
 trait Native: Simulator + Any {
-    /// The equations without the solver; `None` where there are none.
+    /// The equations without the solver; `None` for simulators without equations.
     fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
         None
     }
 
-    /// Learns what it was built from, so that parameters can change while it runs; those that cannot forget it.
-    fn remember(&mut self, _recipe: ModelRecipe) {}
+    /// Stores what it was built from, so that tunable parameters can change during a run; without effect otherwise.
+    fn make_rebuildable(&mut self, _recipe: ModelRecipe) {}
 }
 
 impl<M: Model + 'static> Native for Ode<M> {
@@ -70,13 +70,16 @@ impl<M: Model + 'static> Native for Ode<M> {
         Some(Box::new(self.into_model()))
     }
 
-    fn remember(&mut self, mut recipe: ModelRecipe) {
+    fn make_rebuildable(&mut self, mut recipe: ModelRecipe) {
         let tunable = recipe.tunable();
-        let rebuild =
-            move |name: &str, value: f64| match (recipe.rebuilt(name, value)? as Box<dyn Any>).downcast() {
-                Ok(ode) => Ok(*ode),
-                Err(_) => Err(SimulatorError::new("tune", "another value makes it another kind of model")),
-            };
+        let rebuild = move |name: &str, value: f64| match (recipe.rebuild_with(name, value)? as Box<dyn Any>)
+            .downcast()
+        {
+            Ok(ode) => Ok(*ode),
+            Err(_) => {
+                Err(SimulatorError::new("set_parameter", "this value would change the type of the model"))
+            }
+        };
         self.make_tunable(tunable, cosimo_native::ParameterRebuild::new(rebuild));
     }
 }
@@ -86,10 +89,11 @@ impl Native for NativeHybrid {
         Some(self.into_model())
     }
 
-    fn remember(&mut self, mut recipe: ModelRecipe) {
-        let none = || SimulatorError::new("tune", "another value makes it no equations");
+    fn make_rebuildable(&mut self, mut recipe: ModelRecipe) {
+        let none = || SimulatorError::new("set_parameter", "with this value the model has no equations");
         let tunable = recipe.tunable();
-        let rebuild = move |name: &str, value: f64| recipe.rebuilt(name, value)?.equations().ok_or_else(none);
+        let rebuild =
+            move |name: &str, value: f64| recipe.rebuild_with(name, value)?.equations().ok_or_else(none);
         self.make_tunable(tunable, cosimo_native::ParameterRebuild::new(rebuild));
     }
 }
@@ -102,23 +106,23 @@ struct ModelRecipe {
 }
 
 impl ModelRecipe {
-    /// Parameters that the equations look at all the time.
+    /// Parameters that the equations use during the run.
     fn tunable(&self) -> Vec<String> {
-        let stays = |spec: &&Spec| {
+        let tunable = |spec: &&Spec| {
             let number = matches!(spec.kind, registry::OptionKind::Number { .. });
             number && !spec.initial && !SOLVER_PARAMETERS.contains(&spec.name)
         };
-        self.model.parameters.iter().filter(stays).map(|spec| spec.name.to_owned()).collect()
+        self.model.parameters.iter().filter(tunable).map(|spec| spec.name.to_owned()).collect()
     }
 
     /// The same simulator with one parameter changed, at its start.
-    fn rebuilt(&mut self, name: &str, value: f64) -> Result<Box<dyn Native>, SimulatorError> {
+    fn rebuild_with(&mut self, name: &str, value: f64) -> Result<Box<dyn Native>, SimulatorError> {
         let mut parameters = self.parameters.clone();
-        parameters.retain(|(known, _)| known != name);
+        parameters.retain(|(key, _)| key != name);
         parameters.push((name.to_owned(), Value::Number(value)));
         let options = resolve(self.model.name, self.model.parameters, &parameters).map_err(|problems| {
             let messages: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
-            SimulatorError::new("tune", messages.join("; "))
+            SimulatorError::new("set_parameter", messages.join("; "))
         })?;
         self.parameters = parameters;
         Ok((self.model.build)(&options))
@@ -149,20 +153,20 @@ fn models() -> impl Iterator<Item = &'static ModelEntry> {
     FAMILIES.iter().copied().flatten()
 }
 
-/// Equations in the registry, for whoever brings a solver.
+/// Equations in the registry that need a solver from outside.
 #[derive(Debug)]
 pub struct HybridEntry {
     pub name: &'static str,
     pub summary: &'static str,
     pub parameters: &'static [Spec],
-    /// Where a run usually ends.
+    /// Default stop time in seconds.
     pub stop: f64,
     build: fn(&Options) -> Box<dyn Hybrid>,
-    /// The time and all outputs at equal intervals from 0 on, with the parameters and inputs that it starts with.
+    /// Time and all outputs at equal intervals from 0 on, with the default parameters and inputs.
     pub reference: fn() -> Vec<Vec<f64>>,
 }
 
-/// Models that no solver here can run, because they are stiff or have events.
+/// Models that no fixed-step solver here can run, because they are stiff or have events.
 pub const HYBRID: &[&HybridEntry] = &[
     &van_der_pol::ENTRY,
     &robertson::ENTRY,
@@ -224,22 +228,22 @@ fn build(request: &OpenRequest<'_>) -> Result<Box<dyn Native>, Vec<OpenProblem>>
     };
     let options = resolve(name, model.parameters, request.parameters)?;
     let mut native = (model.build)(&options);
-    native.remember(ModelRecipe { model, parameters: request.parameters.to_vec() });
+    native.make_rebuildable(ModelRecipe { model, parameters: request.parameters.to_vec() });
     Ok(native)
 }
 
 fn resolve(name: &str, parameters: &[Spec], given: &[(String, Value)]) -> Result<Options, Vec<OpenProblem>> {
     Options::resolve(&format!("model `{name}`"), parameters, given).map_err(|problems| {
-        let opening = |problem: OptionProblem| OpenProblem {
+        let open_problem = |problem: OptionProblem| OpenProblem {
             parameter: Some(problem.key),
             message: problem.message,
             hint: problem.hint,
         };
-        problems.into_iter().map(opening).collect()
+        problems.into_iter().map(open_problem).collect()
     })
 }
 
-/// Parameters that say how a model is solved. Its equations do not look at them.
+/// Parameters of the solver, which the equations do not use.
 pub const SOLVER_PARAMETERS: &[&str] = &[
     solver::EXACT.name,
     solver::MICRO_STEPS.name,
@@ -247,7 +251,7 @@ pub const SOLVER_PARAMETERS: &[&str] = &[
     native_hybrid::ABSOLUTE.name,
 ];
 
-/// The equations of a model of either list, without a solver. `None` where it is more or less than equations.
+/// The equations of a model of either list, without a solver. `None` for simulators without equations.
 pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, Vec<OpenProblem>> {
     let name = request.source.strip_prefix(PREFIX).unwrap_or(request.source);
     match HYBRID.iter().find(|model| model.name == name) {
@@ -259,18 +263,18 @@ pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, V
     }
 }
 
-/// The numbers of a table with a line of names above them.
+/// The numbers of a CSV table with a header line.
 fn rows(text: &str) -> Vec<Vec<f64>> {
     let number = |cell: &str| cell.parse().unwrap_or(f64::NAN);
     text.lines().skip(1).map(|line| line.split(',').map(number).collect()).collect()
 }
 
-/// Ports without feedthrough, and what every model can do.
+/// Ports without feedthrough, and the abilities of every model.
 fn interface(inputs: Vec<Port>, outputs: Vec<Port>) -> Interface {
     Interface { inputs, outputs, abilities: ABILITIES, ..Interface::default() }
 }
 
-/// An input that something must drive.
+/// An input without a start value: it must be connected.
 fn input(name: &str, unit: &str, description: &str) -> Port {
     Port::new(name, unit, description)
 }

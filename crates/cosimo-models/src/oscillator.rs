@@ -1,5 +1,5 @@
 //! A damped oscillator cut between its spring with damper and its mass. Both sides integrate the velocity,
-//! so whatever the coupling loses of it stays as a lasting difference of their positions.
+//! so a coupling error in it stays as a lasting difference of their positions.
 //!
 //! Only the exact solver: here every error must be one of coupling.
 
@@ -20,7 +20,7 @@ const V0: Spec = initial("v0", 0.0, "m/s", "velocity at the start");
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "oscillator/spring-damper",
-        summary: "spring and damper, told the velocity of the mass",
+        summary: "spring and damper; input: velocity of the mass",
         parameters: &[C, K, X0],
         build: |options| {
             let (c, k) = (options.number("c"), options.number("k"));
@@ -41,7 +41,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "oscillator/mass",
-        summary: "mass, told the force of spring and damper",
+        summary: "mass; input: force of spring and damper",
         parameters: &[M, X0, V0],
         build: |options| {
             let [m, x, v] = numbers(options, ["m", "x0", "v0"]);
@@ -55,7 +55,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "oscillator",
-    summary: "the damped oscillator in one piece, by the matrix exponential",
+    summary: "monolithic damped oscillator, by the matrix exponential",
     parameters: &[M, C, K, X0, V0],
     columns: &["x", "v", "F"],
     solve: |options, instants| {

@@ -1,12 +1,11 @@
-//! Parameters of models: short names for the usual ranges, lists of them behind each other, and structs that are read
-//! from them.
+//! Parameters of models: constructors for the usual ranges, concatenation of lists, and structs filled from them.
 
 use cosimo_core::registry::Range;
 use cosimo_core::{Options, Spec};
 use cosimo_native::native_hybrid::{ABSOLUTE, RELATIVE, SOLVER};
 use cosimo_native::solver::MICRO_STEPS;
 
-/// What every model with an integrator of its own has.
+/// Parameters of every model with its own integrator.
 pub(crate) const INTEGRATED: [Spec; 4] = [SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS];
 
 pub(crate) const fn positive(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
@@ -27,13 +26,13 @@ pub(crate) const fn finite(name: &'static str, value: f64, unit: &'static str, d
     Spec::number(name, value, Range::Finite, unit, doc)
 }
 
-/// A value at the start.
+/// An initial value.
 pub(crate) const fn initial(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
     Spec::initial(name, value, Range::Finite, unit, doc)
 }
 
-/// Two lists, which together must have the length of the result.
-pub(crate) const fn joined<const N: usize>(first: &[Spec], second: &[Spec]) -> [Spec; N] {
+/// Two lists, concatenated; N must be the sum of their lengths.
+pub(crate) const fn concatenated<const N: usize>(first: &[Spec], second: &[Spec]) -> [Spec; N] {
     assert!(first.len() + second.len() == N);
     let mut all = [if first.is_empty() { second[0] } else { first[0] }; N];
     let mut at = 0;
@@ -49,7 +48,7 @@ pub(crate) fn numbers<const N: usize>(options: &Options, names: [&str; N]) -> [f
     names.map(|name| options.number(name))
 }
 
-/// A value that a parameter can have.
+/// A type that a parameter can have.
 pub(crate) trait Read {
     fn read(options: &Options, name: &str) -> Self;
 }
@@ -84,8 +83,8 @@ macro_rules! parameters {
         impl $model {
             const PARAMETERS: &'static [cosimo_core::Spec] = &[$($range($name, $default, $($more),+)),+];
 
-            /// With every parameter as it is where none is given.
-            #[allow(dead_code, reason = "not every model looks at it")]
+            /// Every parameter at its default.
+            #[allow(dead_code, reason = "not every model uses it")]
             $visible const DEFAULT: $model = $model { $($field: $default),+ };
 
             fn of(options: &cosimo_core::Options) -> $model {
@@ -95,11 +94,11 @@ macro_rules! parameters {
     };
 }
 
-/// Two lists behind each other.
+/// Two lists, concatenated.
 macro_rules! all {
     ($first:expr, $second:expr) => {{
         const ALL: [cosimo_core::Spec; $first.len() + $second.len()] =
-            $crate::parameters::joined($first, $second);
+            $crate::parameters::concatenated($first, $second);
         &ALL
     }};
 }

@@ -1,5 +1,5 @@
-//! A pendulum and an oscillator, joined by a horizontal spring and damper of which both sides own a copy: each is told
-//! how the other moves, and no output answers an input at once. The benchmark of Genser & Benedikt 2018 (pre-step).
+//! A pendulum and an oscillator, joined by a horizontal spring and damper of which both sides own a copy: the inputs of
+//! each are the motion of the other, without direct feed-through. The benchmark of Genser & Benedikt 2018 (pre-step).
 //!
 //! The paper prints stiffness and damping of the coupling (1000 N/m, 10 N s/m) and the ratio of the eigenvalues, 1e5;
 //! the mass of the oscillator is chosen here so that the ratio comes out: 2.25e-5 kg. With 0.1 kg it is 25.
@@ -25,16 +25,16 @@ const PHI0: Spec = initial("phi0", 0.5, "rad", "angle of the pendulum at the sta
 /// l sin(phi0) k / (k + c): the oscillator is at rest between its springs.
 const X0: Spec = initial("x0", 0.4746787510932703, "m", "displacement of the oscillator at the start");
 
-/// What both sides are told.
-fn told(other: &str) -> Vec<Port> {
+/// Inputs of both sides.
+fn inputs(other: &str) -> Vec<Port> {
     vec![
         input("x_far", "m", &format!("displacement of the {other}")),
         input("v_far", "m/s", &format!("velocity of the {other}")),
     ]
 }
 
-/// What both sides tell.
-fn shown() -> Vec<Port> {
+/// Outputs of both sides.
+fn motion() -> Vec<Port> {
     vec![output("x", "m", "horizontal displacement"), output("v", "m/s", "horizontal velocity")]
 }
 
@@ -68,15 +68,15 @@ impl Bob {
 impl Model for Bob {
     fn interface(&self) -> Interface {
         Interface {
-            inputs: told("oscillator"),
-            outputs: shown(),
+            inputs: inputs("oscillator"),
+            outputs: motion(),
             abilities: Abilities { slopes: true, ..ABILITIES },
             ..Interface::default()
         }
     }
 
     fn states(&self) -> Vec<Port> {
-        vec![output("phi", "rad", "angle"), output("omega", "rad/s", "its rate of change")]
+        vec![output("phi", "rad", "angle"), output("omega", "rad/s", "angular velocity")]
     }
 
     fn initial(&self) -> Vec<f64> {
@@ -105,8 +105,8 @@ impl Model for Bob {
 /// Mass, stiffness to the ground, and the coupling.
 fn mass(m: f64, c: f64, k: f64, d: f64, place: f64, other: &str) -> Linear {
     Linear {
-        inputs: told(other),
-        outputs: shown(),
+        inputs: inputs(other),
+        outputs: motion(),
         initial: vec![place, 0.0],
         a: vec![0.0, 1.0, -(k + c) / m, -d / m],
         b: vec![0.0, 0.0, k / m, d / m],
@@ -116,8 +116,8 @@ fn mass(m: f64, c: f64, k: f64, d: f64, place: f64, other: &str) -> Linear {
     }
 }
 
-/// Gravity as a spring; the bob starts where the other one does.
-fn straightened(options: &Options) -> Linear {
+/// Gravity as a spring; starts at the same displacement as the nonlinear pendulum.
+fn linearised(options: &Options) -> Linear {
     let Bob { m, l, g, k, d, phi } = Bob::of(options);
     mass(m, m * g / l, k, d, l * phi.sin(), "oscillator")
 }
@@ -130,31 +130,31 @@ fn oscillator(options: &Options) -> Linear {
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "pendulum/bob",
-        summary: "pendulum with a coupling spring and damper of its own, told the motion of the oscillator",
+        summary: "pendulum with a coupling spring and damper of its own; input: motion of the oscillator",
         parameters: &[M1, L, G, K, D, PHI0, EXPLICIT, MICRO_STEPS],
         build: |options| Box::new(Ode::new(Bob::of(options), Solver::of(options))),
     },
     ModelEntry {
         name: "pendulum/bob-linear",
-        summary: "the same for small angles",
+        summary: "pendulum as in pendulum/bob, for small angles",
         parameters: &[M1, L, G, K, D, PHI0, EXACT, MICRO_STEPS],
-        build: |options| Box::new(straightened(options).simulator(options)),
+        build: |options| Box::new(linearised(options).simulator(options)),
     },
     ModelEntry {
         name: "pendulum/oscillator",
-        summary: "mass on a spring with a coupling spring and damper of its own, told the motion of the pendulum",
+        summary: "mass on a spring with a coupling spring and damper of its own; input: motion of the pendulum",
         parameters: &[M2, C, K, D, X0, EXACT, MICRO_STEPS],
         build: |options| Box::new(oscillator(options).simulator(options)),
     },
 ];
 
-/// The reference is kept at multiples of this, and its steps go down to the other.
+/// Grid of the reference and its smallest step, in seconds.
 const GRID: f64 = 1e-4;
 const LEAST: f64 = 1e-12;
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "pendulum",
-    summary: "pendulum and oscillator in one piece, by Dormand-Prince at a tolerance of 1e-12",
+    summary: "pendulum and oscillator, monolithic, by Dormand-Prince at a tolerance of 1e-12",
     parameters: &[M1, L, G, M2, C, K, D, PHI0, X0],
     columns: &["X", "V", "x", "v"],
     solve: |options, instants| {
@@ -176,9 +176,9 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
 
 pub(crate) const REFERENCE_LINEAR: ReferenceEntry = ReferenceEntry {
     name: "pendulum-linear",
-    summary: "the same for small angles, by the matrix exponential",
+    summary: "pendulum and oscillator for small angles, monolithic, by the matrix exponential",
     solve: |options, instants| {
-        let (one, two) = (straightened(options), oscillator(options));
+        let (one, two) = (linearised(options), oscillator(options));
         let row = |near: &Linear, order: [usize; 2]| {
             let mut row = [0.0; 4];
             row[order[0]..][..2].copy_from_slice(&near.a[2..]);
@@ -199,8 +199,8 @@ mod tests {
     /// At the start the oscillator is at rest between its springs, and the pendulum falls.
     #[test]
     fn the_oscillator_starts_at_rest() {
-        let options = Options::resolve("it", REFERENCE.parameters, &[]).unwrap();
-        let (one, two) = (straightened(&options), oscillator(&options));
+        let options = Options::resolve("pendulum", REFERENCE.parameters, &[]).unwrap();
+        let (one, two) = (linearised(&options), oscillator(&options));
         assert!((two.a[2] * two.initial[0] + two.b[2] * one.initial[0]).abs() < 1e-11);
     }
 }

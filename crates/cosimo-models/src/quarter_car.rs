@@ -3,7 +3,7 @@
 //!
 //! Two ways to cut it: the strut belongs to the wheel (reticulation 1) or to the chassis (reticulation 2).
 //! The strut force F is positive when it pulls the chassis down and the wheel up, in both. Signs of coupling
-//! are deliberately left to connections: no model negates what it is given or gives.
+//! are deliberately left to connections: no model negates an input or output.
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Interface, Options, Spec};
@@ -76,7 +76,7 @@ impl Strut {
     }
 }
 
-/// A mass with what pushes it from outside the strut.
+/// A mass with the forces on it other than the strut's.
 #[derive(Debug, Clone, Copy)]
 enum CarBody {
     Chassis { mc: f64 },
@@ -100,7 +100,7 @@ impl CarBody {
         }
     }
 
-    /// How the acceleration changes with both.
+    /// Change of the acceleration with displacement and force.
     fn change(&self, z: f64, force: f64) -> f64 {
         match *self {
             CarBody::Chassis { mc } => -force / mc,
@@ -109,7 +109,7 @@ impl CarBody {
     }
 }
 
-/// A body without the strut: it is told the force.
+/// A body without the strut; its input is the force.
 #[derive(Debug)]
 struct BodyWithoutStrut {
     body: CarBody,
@@ -149,7 +149,7 @@ impl Model for BodyWithoutStrut {
     }
 }
 
-/// A body with the strut: it is told how the far end moves, and tells the force.
+/// A body with the strut; its input is the motion of the far end, its output the force.
 #[derive(Debug)]
 struct WithStrut {
     body: CarBody,
@@ -220,7 +220,7 @@ impl Model for WithStrut {
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
-        // The spring is linear, and the damper has its derivative at the rate of now.
+        // The spring is linear; the damper's derivative is taken at the current rate.
         let (_, rate) = self.extension(x, u);
         let (change, change_of_rate) = self.extension(along.x, along.u);
         let force = self.strut.kc * change + self.strut.damping(rate) * change_of_rate;
@@ -233,7 +233,7 @@ impl Model for WithStrut {
     }
 }
 
-/// A body that is told the force, with the names of what it starts with.
+/// A body with the force as input; `start` names its initial values.
 fn alone(options: &Options, body: CarBody, start: [&str; 2]) -> Box<dyn Native> {
     Box::new(Ode::new(BodyWithoutStrut { body, start: numbers(options, start) }, Solver::of(options)))
 }
@@ -248,40 +248,40 @@ fn with_strut(options: &Options, body: CarBody, start: [&str; 3]) -> Box<dyn Nat
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "quarter-car/chassis",
-        summary: "chassis alone, told the strut force",
+        summary: "chassis alone; input: strut force",
         parameters: &[MC, ZC0, VC0, EXPLICIT, MICRO_STEPS],
         build: |options| alone(options, CarBody::chassis(options), ["zc0", "vc0"]),
     },
     ModelEntry {
         name: "quarter-car/wheel-strut",
-        summary: "wheel, tyre spring and strut, told the velocity of the chassis",
+        summary: "wheel, tyre spring and strut; input: velocity of the chassis",
         parameters: &[MW, KW, ROAD, KC, DC, P, ZW0, VW0, ZC0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
         build: |options| with_strut(options, CarBody::wheel(options), ["zw0", "vw0", "zc0"]),
     },
     ModelEntry {
         name: "quarter-car/chassis-strut",
-        summary: "chassis and strut, told the velocity of the wheel",
+        summary: "chassis and strut; input: velocity of the wheel",
         parameters: &[MC, KC, DC, P, ZC0, VC0, ZW0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
         build: |options| with_strut(options, CarBody::chassis(options), ["zc0", "vc0", "zw0"]),
     },
     ModelEntry {
         name: "quarter-car/wheel",
-        summary: "wheel and tyre spring, told the strut force",
+        summary: "wheel and tyre spring; input: strut force",
         parameters: &[MW, KW, ROAD, ZW0, VW0, EXPLICIT, MICRO_STEPS],
         build: |options| alone(options, CarBody::wheel(options), ["zw0", "vw0"]),
     },
 ];
 
-/// The reference is kept at multiples of this.
+/// Grid of the reference, in seconds.
 const GRID: f64 = 1e-5;
 
-/// With a root in the damper the error estimate has no bottom where the strut turns; at this step size the
+/// With a root in the damper the error estimate does not converge where the strut reverses; at this step size the
 /// error left behind is below 1e-14 m/s.
 const LEAST: f64 = GRID / (1u64 << 20) as f64;
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "quarter-car",
-    summary: "the quarter car in one piece, by Dormand-Prince at a tolerance of 1e-12",
+    summary: "monolithic quarter car, by Dormand-Prince at a tolerance of 1e-12",
     parameters: &[MC, MW, KC, KW, DC, P, ROAD, ZC0, VC0, ZW0, VW0],
     columns: &["zc", "vc", "zw", "vw", "F", "P1", "P2"],
     solve,

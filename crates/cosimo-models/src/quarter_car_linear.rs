@@ -1,8 +1,8 @@
 //! The quarter car with a linear damper as matrices, cut in the same two ways: solved exactly, with integrals of its
 //! outputs, so that every error is one of coupling. Genser & Benedikt 2018 (pre-step) beside ECCO and NEPCE.
 //!
-//! The chassis alone has its velocity as its only state: nobody asks it where it is, and a method that looks at states
-//! would spend its freedom on that. Where it is, the strut shows, which has to integrate it anyway.
+//! The chassis alone has its velocity as its only state: no connection needs its displacement, and a method that uses
+//! states would spend a degree of freedom on it. The strut, which has to integrate it anyway, outputs the displacement.
 
 use cosimo_native::Linear;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
@@ -14,7 +14,7 @@ use crate::{ModelEntry, input, output};
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "quarter-car/linear-chassis",
-        summary: "velocity of the chassis, told the strut force",
+        summary: "velocity of the chassis; input: strut force",
         parameters: &[MC, VC0, EXACT, MICRO_STEPS],
         build: |options| {
             let [mc, vc] = numbers(options, ["mc", "vc0"]);
@@ -25,7 +25,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "quarter-car/linear-wheel-strut",
-        summary: "wheel, tyre spring and linear strut, told the velocity of the chassis",
+        summary: "wheel, tyre spring and linear strut; input: velocity of the chassis",
         parameters: &[MW, KW, ROAD, KC, DC, ZW0, VW0, ZC0, EXACT, MICRO_STEPS],
         build: |options| {
             let [mw, kw, road, kc, dc] = numbers(options, ["mw", "kw", "road", "kc", "dc"]);
@@ -50,7 +50,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "quarter-car/linear-chassis-strut",
-        summary: "chassis and linear strut, told the velocity of the wheel",
+        summary: "chassis and linear strut; input: velocity of the wheel",
         parameters: &[MC, KC, DC, ZC0, VC0, ZW0, EXACT, MICRO_STEPS],
         build: |options| {
             let [mc, kc, dc] = numbers(options, ["mc", "kc", "dc"]);
@@ -74,7 +74,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "quarter-car/linear-wheel",
-        summary: "wheel and tyre spring, told the strut force",
+        summary: "wheel and tyre spring; input: strut force",
         parameters: &[MW, KW, ROAD, ZW0, VW0, EXACT, MICRO_STEPS],
         build: |options| {
             let [mw, kw, road] = numbers(options, ["mw", "kw", "road"]);

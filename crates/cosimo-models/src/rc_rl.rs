@@ -21,7 +21,7 @@ const I_START: Spec = initial("i0", 0.0, "A", "current in the coil at the start"
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "rc-rl/rc",
-        summary: "source, resistor and capacitor, told the current that is drawn",
+        summary: "source, resistor and capacitor; input: current that is drawn",
         parameters: &[R1, C, V0, V_START, EXACT, MICRO_STEPS],
         build: |options| {
             let [r, c, source, start] = numbers(options, ["R1", "C", "V0", "v0"]);
@@ -33,7 +33,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "rc-rl/rl",
-        summary: "resistor and coil in series, told the voltage across both",
+        summary: "resistor and coil in series; input: voltage across both",
         parameters: &[R2, L, I_START, EXACT, MICRO_STEPS],
         build: |options| {
             let [r, l, start] = numbers(options, ["R2", "L", "i0"]);
@@ -46,7 +46,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "rc-rl",
-    summary: "the circuit in one piece, by the matrix exponential",
+    summary: "monolithic circuit, by the matrix exponential",
     parameters: &[R1, C, V0, R2, L, V_START, I_START],
     columns: &["v", "i", "P"],
     solve: |options, instants| {

@@ -1,4 +1,4 @@
-//! The least a simulator can do: turn a pair of numbers by a small angle. For benchmarks of the engine,
+//! The cheapest simulator: it rotates a pair of numbers by a small angle. For benchmarks of the engine,
 //! where all time that is spent should be the engine's own. No physics, and no states to probe.
 
 use cosimo_core::abilities;
@@ -17,24 +17,24 @@ struct Rotor {
     interface: Interface,
     sin: f64,
     cos: f64,
-    /// The outputs. Inputs need no memory: only a step looks at them.
+    /// The outputs. Inputs need no memory: only a step uses them.
     memory: Memory<[f64; 2]>,
 }
 
 pub(crate) const MODELS: &[ModelEntry] = &[ModelEntry {
     name: "ring/rotor",
-    summary: "turns a pair of numbers by an angle at every step; for benchmarks",
-    parameters: &[finite("angle", 1e-3, "rad", "turn per step, whatever its size")],
+    summary: "rotates a pair of numbers by an angle at every step; for benchmarks",
+    parameters: &[finite("angle", 1e-3, "rad", "rotation per step, for any step size")],
     build: |options| {
         let (sin, cos) = options.number("angle").sin_cos();
         let interface = Interface {
             inputs: vec![
-                input("a", "1", "first number to turn").starting_at(START[0]),
-                input("b", "1", "second number to turn").starting_at(START[1]),
+                input("a", "1", "first number to rotate").starting_at(START[0]),
+                input("b", "1", "second number to rotate").starting_at(START[1]),
             ],
             outputs: vec![
-                output("a", "1", "first number, turned").starting_at(START[0]),
-                output("b", "1", "second number, turned").starting_at(START[1]),
+                output("a", "1", "first number, rotated").starting_at(START[0]),
+                output("b", "1", "second number, rotated").starting_at(START[1]),
             ],
             feedthrough: vec![],
             abilities: Abilities { jacobian: true, states: false, ..Abilities::NATIVE },

@@ -1,8 +1,8 @@
 //! A robot arm that two electro-hydraulic actuators lift and swing, in three parts: the cylinder, the motor, and the arm
-//! between them. All are told efforts, so that delayed lines can be between them.
+//! between them. Their inputs are efforts, so that delayed lines can connect them.
 //! Source: the structure of Braun, Hällqvist & Fritzson 2023, section 4.3; the paper prints no constants, so that those here
-//! were chosen: an arm of two rotations, a pump that is asked for the flow which a proportional controller wants. Flows
-//! count what goes into the line.
+//! were chosen: an arm of two rotations, a pump whose flow is set by a proportional controller. Flows are positive into
+//! the line.
 
 use cosimo_core::{Interface, Options, Port, Spec};
 use cosimo_native::{Hybrid, Model, ModelPoint, NativeHybrid, Tangent};
@@ -10,9 +10,9 @@ use cosimo_native::{Hybrid, Model, ModelPoint, NativeHybrid, Tangent};
 use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, interface, output};
 
-const SIDE_A: Spec = positive("a", 0.5, "m", "from the joint to the cylinder's foot");
-const SIDE_B: Spec = positive("b", 0.9, "m", "from the joint to the cylinder's head");
-const WEIGHT: Spec = finite("weight", 1700.0, "N.m", "torque of the arm's weight, lying");
+const SIDE_A: Spec = positive("a", 0.5, "m", "distance from the joint to the cylinder's foot");
+const SIDE_B: Spec = positive("b", 0.9, "m", "distance from the joint to the cylinder's head");
+const WEIGHT: Spec = finite("weight", 1700.0, "N.m", "torque of the arm's weight when horizontal");
 const BULK: Spec = positive("bulk", 1e9, "Pa", "bulk modulus of the oil");
 const LEAK: Spec = not_negative("leak", 4e-12, "m3/(s.Pa)", "leakage between the chambers");
 const LAG: Spec = positive("lag", 0.02, "s", "time constant of the pump");
@@ -41,13 +41,13 @@ impl Triangle {
         (lever, -(self.a * self.b * th.sin() + lever * lever) / length)
     }
 
-    /// The force that holds the weight of the lying arm.
+    /// The force that holds the weight of the horizontal arm.
     fn holding(&self, weight: f64) -> f64 {
         weight / self.lever(0.0).0
     }
 }
 
-/// From 0 to 1 in a time, without a jump in speed or acceleration.
+/// From 0 to 1 within `time`, without a jump in speed or acceleration.
 fn rise(t: f64, from: f64, time: f64) -> f64 {
     let s = ((t - from) / time).clamp(0.0, 1.0);
     s * s * s * (10.0 + s * (6.0 * s - 15.0))
@@ -56,7 +56,7 @@ fn rise(t: f64, from: f64, time: f64) -> f64 {
 /// Pressures are of the order of MPa, flows of 0.1 l/s.
 const NOMINALS: [f64; 5] = [1.0, 1.0, 1e6, 1e6, 1e-4];
 
-/// Oil that a pump moves between two chambers, of a cylinder or a motor: place, speed, two pressures and the pump's flow.
+/// Oil that a pump moves between two chambers, of a cylinder or a motor; states: position, speed, two pressures and the pump's flow.
 #[derive(Debug)]
 struct Actuator {
     /// Area, or volume per angle.
@@ -71,7 +71,7 @@ struct Actuator {
     lag: f64,
     gain: f64,
     pressure: f64,
-    /// The effort that it begins with.
+    /// The effort at the start.
     effort: f64,
 }
 
@@ -87,7 +87,7 @@ impl Actuator {
         (vec![0.0, 0.0, self.pressure + difference, self.pressure, self.leak * difference], Vec::new())
     }
 
-    /// How far the reference must be ahead for the pump to give what leaks at the start.
+    /// Offset of the reference so that the pump supplies the leakage at the start.
     fn offset(&self) -> f64 {
         self.leak * self.effort / (self.area * self.area * self.gain)
     }
@@ -98,7 +98,7 @@ impl Actuator {
         [self.volume + more, self.volume - more]
     }
 
-    fn derivatives(&self, wanted: f64, x: &[f64], effort: f64, dx: &mut [f64]) {
+    fn derivatives(&self, setpoint: f64, x: &[f64], effort: f64, dx: &mut [f64]) {
         let [place, speed, first, second, flow] = [x[0], x[1], x[2], x[3], x[4]];
         let into = flow - self.leak * (first - second) - self.area * speed;
         let [va, vb] = self.chambers(place);
@@ -106,7 +106,7 @@ impl Actuator {
         dx[1] = (self.area * (first - second) - effort - self.friction * speed) / self.inertia;
         dx[2] = self.bulk / va * into;
         dx[3] = -self.bulk / vb * into;
-        dx[4] = (self.area * self.gain * (wanted - place) - flow) / self.lag;
+        dx[4] = (self.area * self.gain * (setpoint - place) - flow) / self.lag;
     }
 
     fn tangent(&self, x: &[f64], along: &[f64], effort: f64, dx: &mut [f64]) {
@@ -120,7 +120,7 @@ impl Actuator {
     }
 }
 
-/// What an actuator is to do.
+/// The prescribed motion of an actuator.
 #[derive(Debug)]
 enum Motion {
     /// Up by an angle, and down again.
@@ -140,8 +140,8 @@ impl Motion {
         Motion::Swing { by: by.to_radians(), at, time }
     }
 
-    /// How far from the start the piston, or the motor, should be.
-    fn wanted(&self, t: f64) -> f64 {
+    /// Setpoint of the piston or motor, relative to the start.
+    fn setpoint(&self, t: f64) -> f64 {
         match self {
             Motion::Lift { triangle, by, up_at, down_at, time } => {
                 let angle = by * (rise(t, *up_at, *time) - rise(t, *down_at, *time));
@@ -159,8 +159,8 @@ struct PlannedActuator {
 }
 
 impl PlannedActuator {
-    fn wanted(&self, t: f64) -> f64 {
-        self.plan.wanted(t) + self.actuator.offset()
+    fn setpoint(&self, t: f64) -> f64 {
+        self.plan.setpoint(t) + self.actuator.offset()
     }
 }
 
@@ -172,9 +172,9 @@ impl Hybrid for PlannedActuator {
         };
         let effort = input("e", effort, &format!("effort of the line against the {what}"));
         let flow = output("f", flow, "speed into the line");
-        let wanted = output("wanted", place, &format!("where the {what} should be"));
+        let setpoint = output("wanted", place, &format!("setpoint of the {what}"));
         let inputs = vec![effort.starting_at(self.actuator.effort)];
-        interface(inputs, [vec![flow], self.states(), vec![wanted]].concat())
+        interface(inputs, [vec![flow], self.states(), vec![setpoint]].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -183,7 +183,7 @@ impl Hybrid for PlannedActuator {
             Motion::Swing { .. } => ("th", "w", ["rad", "rad/s"], "motor"),
         };
         vec![
-            output(place, units[0], &format!("place of the {what}")),
+            output(place, units[0], &format!("position of the {what}")),
             output(speed, units[1], &format!("speed of the {what}")),
             output("pA", "Pa", "pressure in the first chamber"),
             output("pB", "Pa", "pressure in the second chamber"),
@@ -196,13 +196,13 @@ impl Hybrid for PlannedActuator {
     }
 
     fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]) {
-        self.actuator.derivatives(self.wanted(at.t), at.x, at.u[0], dx);
+        self.actuator.derivatives(self.setpoint(at.t), at.x, at.u[0], dx);
     }
 
     fn outputs(&self, at: &ModelPoint<'_>, y: &mut [f64]) {
         y[0] = at.x[1];
         y[1..6].copy_from_slice(at.x);
-        y[6] = self.wanted(at.t);
+        y[6] = self.setpoint(at.t);
     }
 
     fn nominals(&self, into: &mut [f64]) {
@@ -217,7 +217,7 @@ impl Hybrid for PlannedActuator {
     }
 }
 
-/// Angle and speed of swinging, then of lifting.
+/// States: angle and speed of swinging, then of lifting.
 #[derive(Debug)]
 struct Arm {
     triangle: Triangle,
@@ -238,8 +238,8 @@ impl Model for Arm {
     fn interface(&self) -> Interface {
         let force = self.triangle.holding(self.weight);
         let flows = vec![
-            output("f_lift", "m/s", "speed into the line of the cylinder, that is against the piston's"),
-            output("f_swing", "rad/s", "speed into the line of the motor, that is against the motor's"),
+            output("f_lift", "m/s", "speed into the line of the cylinder (against the piston's)"),
+            output("f_swing", "rad/s", "speed into the line of the motor (against the motor's)"),
         ];
         let efforts = vec![
             input("e_lift", "N", "force of the cylinder's line").starting_at(force),
@@ -303,7 +303,7 @@ impl Model for Arm {
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "robot/lift",
-        summary: "hydraulic cylinder with its pump and controller, told the force of a line",
+        summary: "hydraulic cylinder with its pump and controller; input: force of a line",
         parameters: all!(
             &[
                 SIDE_A,
@@ -316,12 +316,12 @@ pub(crate) const MODELS: &[ModelEntry] = &[
                 not_negative("friction", 4e3, "N.s/m", "friction of the piston"),
                 LEAK,
                 LAG,
-                not_negative("gain", 8.0, "1/s", "speed per missing way"),
+                not_negative("gain", 8.0, "1/s", "speed per position error"),
                 PRESSURE,
-                finite("lift_by", 25.0, "deg", "how high the arm is lifted"),
-                finite("up_at", 1.0, "s", "when lifting begins"),
-                finite("down_at", 9.2, "s", "when the way down begins"),
-                positive("lift_time", 3.0, "s", "how long either takes"),
+                finite("lift_by", 25.0, "deg", "angle by which the arm is lifted"),
+                finite("up_at", 1.0, "s", "time at which lifting begins"),
+                finite("down_at", 9.2, "s", "time at which lowering begins"),
+                positive("lift_time", 3.0, "s", "duration of lifting and of lowering"),
             ],
             &INTEGRATED
         ),
@@ -334,7 +334,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "robot/swing",
-        summary: "hydraulic motor with its pump and controller, told the torque of a line",
+        summary: "hydraulic motor with its pump and controller; input: torque of a line",
         parameters: all!(
             &[
                 positive("Dm", 1e-4, "m3/rad", "displacement of the motor"),
@@ -344,11 +344,11 @@ pub(crate) const MODELS: &[ModelEntry] = &[
                 not_negative("friction", 100.0, "N.m.s/rad", "friction of the motor"),
                 LEAK,
                 LAG,
-                not_negative("gain", 5.0, "1/s", "speed per missing angle"),
+                not_negative("gain", 5.0, "1/s", "speed per angle error"),
                 PRESSURE,
-                finite("swing_by", 90.0, "deg", "how far the arm is swung"),
-                finite("swing_at", 4.5, "s", "when swinging begins"),
-                positive("swing_time", 4.5, "s", "how long it takes"),
+                finite("swing_by", 90.0, "deg", "angle by which the arm is swung"),
+                finite("swing_at", 4.5, "s", "time at which swinging begins"),
+                positive("swing_time", 4.5, "s", "duration of swinging"),
             ],
             &INTEGRATED
         ),
@@ -360,7 +360,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "robot/arm",
-        summary: "arm that is swung and lifted, told force and torque of two lines",
+        summary: "arm that is swung and lifted; inputs: force and torque of two lines",
         parameters: all!(
             &[
                 SIDE_A,
@@ -393,13 +393,13 @@ mod tests {
     }
 
     #[test]
-    fn plans_end_where_they_should() {
-        let plan = Motion::lift(&Options::resolve("it", MODELS[0].parameters, &[]).unwrap());
+    fn motions_end_at_their_setpoints() {
+        let plan = Motion::lift(&Options::resolve("robot", MODELS[0].parameters, &[]).unwrap());
         let up = Triangle { a: 0.5, b: 0.9 }.length(25f64.to_radians()) - (0.25f64 + 0.81).sqrt();
-        assert_eq!([0.0, 1.0, 12.2, 20.0].map(|t| plan.wanted(t)), [0.0; 4]);
-        assert!((plan.wanted(5.0) - up).abs() < 1e-15);
-        let plan = Motion::swing(&Options::resolve("it", MODELS[1].parameters, &[]).unwrap());
-        assert_eq!((plan.wanted(4.5), plan.wanted(9.0)), (0.0, 90f64.to_radians()));
-        assert!((plan.wanted(6.75) - 45f64.to_radians()).abs() < 1e-15);
+        assert_eq!([0.0, 1.0, 12.2, 20.0].map(|t| plan.setpoint(t)), [0.0; 4]);
+        assert!((plan.setpoint(5.0) - up).abs() < 1e-15);
+        let plan = Motion::swing(&Options::resolve("robot", MODELS[1].parameters, &[]).unwrap());
+        assert_eq!((plan.setpoint(4.5), plan.setpoint(9.0)), (0.0, 90f64.to_radians()));
+        assert!((plan.setpoint(6.75) - 45f64.to_radians()).abs() < 1e-15);
     }
 }

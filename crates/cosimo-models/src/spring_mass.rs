@@ -1,8 +1,8 @@
-//! Three masses in a row, cut between the first and the second: to the left a mass that a force pushes from an instant
-//! on, to the right two masses with springs. Both sides are told an effort, so that a delayed line can be between them.
-//! Source: Braun, Hällqvist & Fritzson 2023, Eq. (19) and Table 1. Flows count what goes into the line.
+//! Three masses in a row, cut between the first and the second: to the left a mass with an external force from `t0` on,
+//! to the right two masses with springs. The input of both sides is an effort, so that a delayed line can connect them.
+//! Source: Braun, Hällqvist & Fritzson 2023, Eq. (19) and Table 1. Flows are positive into the line.
 //!
-//! Without springs, dampers and force these are two free masses, whose energy shows whether a line makes any.
+//! Without springs, dampers and force these are two free masses, whose energy shows whether a line adds any.
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Interface, Port, Spec};
@@ -19,7 +19,7 @@ const B: Spec = not_negative("B", 0.2, "N.s/m", "damping of each mass against th
 const K1: Spec = not_negative("K1", 90.0, "N/m", "stiffness between second and third mass");
 const K2: Spec = not_negative("K2", 140.0, "N/m", "stiffness between third mass and ground");
 const F: Spec = finite("F", 100.0, "N", "force on the first mass");
-const T0: Spec = not_negative("t0", 0.1, "s", "when the force begins");
+const T0: Spec = not_negative("t0", 0.1, "s", "time at which the force begins");
 const V0: Spec = initial("v0", 0.0, "m/s", "velocity of the first mass at the start");
 const K: Spec = positive("k", 1e3, "N/m", "stiffness between first and second mass");
 
@@ -27,7 +27,7 @@ fn effort() -> Vec<Port> {
     vec![input("e", "N", "force of the line against the mass").starting_at(0.0)]
 }
 
-/// x1, v1, and in the memory whether the force is there.
+/// States x1, v1; the discrete state is 1 once the force acts.
 #[derive(Debug)]
 struct LeftMass {
     mass: f64,
@@ -45,7 +45,7 @@ impl Hybrid for LeftMass {
     }
 
     fn states(&self) -> Vec<Port> {
-        vec![output("x1", "m", "place of the mass"), output("v1", "m/s", "velocity of the mass")]
+        vec![output("x1", "m", "position of the mass"), output("v1", "m/s", "velocity of the mass")]
     }
 
     fn kinds(&self) -> Vec<OutputKind> {
@@ -78,7 +78,7 @@ impl Hybrid for LeftMass {
     }
 }
 
-/// x2, v2, x3, v3.
+/// States x2, v2, x3, v3.
 #[derive(Debug)]
 struct RightMass {
     masses: [f64; 2],
@@ -88,15 +88,15 @@ struct RightMass {
 
 impl Model for RightMass {
     fn interface(&self) -> Interface {
-        let flow = output("f", "m/s", "velocity into the line, that is to the left");
+        let flow = output("f", "m/s", "velocity into the line (to the left)");
         interface(effort(), [vec![flow], Model::states(self)].concat())
     }
 
     fn states(&self) -> Vec<Port> {
         vec![
-            output("x2", "m", "place of the second mass"),
+            output("x2", "m", "position of the second mass"),
             output("v2", "m/s", "velocity of the second mass"),
-            output("x3", "m", "place of the third mass"),
+            output("x3", "m", "position of the third mass"),
             output("v3", "m/s", "velocity of the third mass"),
         ]
     }
@@ -119,14 +119,14 @@ impl Model for RightMass {
         y[1..].copy_from_slice(x);
     }
 
-    /// All is linear.
+    /// The equations are linear.
     fn tangent(&self, _x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         Model::derivatives(self, along.x, along.u, dx);
         Model::outputs(self, along.x, along.u, y);
     }
 }
 
-/// One mass with a line on either side: x, v.
+/// One mass with a line on either side; states x, v.
 #[derive(Debug)]
 struct MiddleSpring {
     mass: f64,
@@ -147,7 +147,7 @@ impl Model for MiddleSpring {
     }
 
     fn states(&self) -> Vec<Port> {
-        vec![output("x", "m", "place of the mass"), output("v", "m/s", "velocity of the mass")]
+        vec![output("x", "m", "position of the mass"), output("v", "m/s", "velocity of the mass")]
     }
 
     fn initial(&self) -> Vec<f64> {
@@ -163,7 +163,7 @@ impl Model for MiddleSpring {
         y.copy_from_slice(&[-x[1], x[1], x[0], x[1]]);
     }
 
-    /// All is linear.
+    /// The equations are linear.
     fn tangent(&self, _x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         Model::derivatives(self, along.x, along.u, dx);
         Model::outputs(self, along.x, along.u, y);
@@ -173,7 +173,7 @@ impl Model for MiddleSpring {
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "spring-mass/left",
-        summary: "mass that a force pushes from an instant on, told the force of a line",
+        summary: "mass with an external force from t0 on; input: force of a line",
         parameters: all!(&[M1, B, F, T0, V0], &INTEGRATED),
         build: |options| {
             let [mass, damping, force, begins, velocity] = numbers(options, ["M1", "B", "F", "t0", "v0"]);
@@ -191,7 +191,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "spring-mass/right",
-        summary: "two masses with springs to each other and to the ground, told the force of a line",
+        summary: "two masses with springs to each other and to the ground; input: force of a line",
         parameters: all!(&[M2, M3, B, K1, K2], &INTEGRATED),
         build: |options| {
             let [m2, m3, damping, k1, k2] = numbers(options, ["M2", "M3", "B", "K1", "K2"]);
@@ -200,10 +200,10 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
 ];
 
-/// With a spring in the place of the line.
+/// With a spring instead of the line.
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "spring-mass",
-    summary: "all three masses in one piece, a spring between first and second, by the matrix exponential",
+    summary: "all three masses, monolithic, with a spring between first and second, by the matrix exponential",
     parameters: &[M1, M2, M3, B, K1, K2, F, T0, V0, K],
     columns: &["x1", "v1", "x2", "v2", "x3", "v3", "e"],
     solve: |options, instants| {

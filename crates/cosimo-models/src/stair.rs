@@ -10,17 +10,17 @@ use crate::{HybridEntry, interface, output};
 struct Stair {
     period: f64,
     rise: f64,
-    /// The level at which it asks for the end; 0 is none.
+    /// The level at which it requests the end of the run; 0 is none.
     top: f64,
 }
 
-/// Instants of others are rounded; this much of a period early still is the event.
+/// Times from outside are rounded; up to this part of a period early still counts as the event.
 const EARLY: f64 = 1e-9;
 
 impl Hybrid for Stair {
     fn interface(&self) -> Interface {
         let height = output("height", "m", "the level times the rise");
-        interface(vec![], vec![output("level", "1", "periods since 0"), height])
+        interface(vec![], vec![output("level", "1", "periods since t = 0"), height])
     }
 
     fn states(&self) -> Vec<Port> {
@@ -66,7 +66,7 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     parameters: &[
         positive("period", 1.0, "s", "time between two steps"),
         finite("rise", 0.2, "m", "height of a step"),
-        Spec::count("top", 0, 0, "level at which it asks for the end of the run; 0 is none"),
+        Spec::count("top", 0, 0, "level at which it requests the end of the run; 0 is none"),
     ],
     stop: 7.0,
     build: |options| {
@@ -74,7 +74,7 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
         Box::new(Stair { period, rise, top })
     },
     reference: || {
-        // Not at the events themselves, where before and after are both true.
+        // Not at the events themselves, where the values before and after are both valid.
         let row = |i: i32| {
             let t = 0.35 * f64::from(i);
             vec![t, t.floor(), 0.2 * t.floor()]

@@ -1,7 +1,7 @@
 //! Two open tanks joined by a pipe at their bottoms: pressure one way, volume flow the other, and a root in
 //! between. Water in a tank is a pressure p = rho g h; the pipe lets q = k sign(dp) sqrt(|dp|) through.
 //!
-//! The root is infinitely steep at rest, where the levels end, so it is made straight there:
+//! The root is infinitely steep at rest, where the levels end, so it is made linear there:
 //! q = k dp / (dp^2 + dp0^2)^(1/4). Levels count from the pipe, deliberately without bottom or brim.
 
 use cosimo_core::registry::ReferenceEntry;
@@ -16,8 +16,9 @@ use crate::{ModelEntry, input, output};
 const A1: Spec = positive("A1", 1.0, "m2", "area of the first tank");
 const A2: Spec = positive("A2", 0.5, "m2", "area of the second tank");
 const RHO_G: Spec = positive("rho_g", 9810.0, "Pa/m", "density times gravity");
-const K: Spec = not_negative("k", 1e-3, "m3/s", "flow at a difference of 1 Pa; it grows as the root");
-const DP0: Spec = positive("dp0", 100.0, "Pa", "below this difference the root is straight");
+const K: Spec =
+    not_negative("k", 1e-3, "m3/s", "flow at a pressure difference of 1 Pa; grows with its square root");
+const DP0: Spec = positive("dp0", 100.0, "Pa", "below this difference the flow is linear");
 const H10: Spec = initial("h10", 2.0, "m", "level of the first tank at the start");
 const H20: Spec = initial("h20", 1.0, "m", "level of the second tank at the start");
 
@@ -101,7 +102,7 @@ impl Model for TankWithPipe {
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "tanks/first",
-        summary: "open tank, told the volume flow that leaves it",
+        summary: "open tank; input: volume flow that leaves it",
         parameters: &[A1, RHO_G, H10, EXACT, MICRO_STEPS],
         build: |options| {
             let tank = Linear {
@@ -119,17 +120,17 @@ pub(crate) const MODELS: &[ModelEntry] = &[
     },
     ModelEntry {
         name: "tanks/second-pipe",
-        summary: "pipe and the tank it leads to, told the pressure at the pipe's far end",
+        summary: "pipe and the tank it leads to; input: pressure at the pipe's far end",
         parameters: &[A2, RHO_G, K, DP0, H20, EXPLICIT, MICRO_STEPS],
         build: |options| {
             let [area, rho_g, start] = numbers(options, ["A2", "rho_g", "h20"]);
-            let fed = TankWithPipe { pipe: Pipe::of(options), area, rho_g, start };
-            Box::new(Ode::new(fed, Solver::of(options)))
+            let tank = TankWithPipe { pipe: Pipe::of(options), area, rho_g, start };
+            Box::new(Ode::new(tank, Solver::of(options)))
         },
     },
 ];
 
-/// The reference is kept at multiples of this.
+/// Grid of the reference, in seconds.
 const GRID: f64 = 1e-3;
 
 /// The root is smooth, so no step needs to be as small as this; it keeps an absurd parameter from stalling.
@@ -137,7 +138,7 @@ const LEAST: f64 = GRID / (1u64 << 20) as f64;
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "tanks",
-    summary: "both tanks in one piece, by Dormand-Prince at a tolerance of 1e-12",
+    summary: "both tanks, monolithic, by Dormand-Prince at a tolerance of 1e-12",
     parameters: &[A1, A2, RHO_G, K, DP0, H10, H20],
     columns: &["h1", "h2", "p1", "q", "P"],
     solve: |options, instants| {
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pipe_is_a_root_far_from_rest_and_straight_at_rest() {
+    fn the_pipe_is_a_root_far_from_rest_and_linear_at_rest() {
         let pipe = Pipe { k: 1e-3, dp0: 100.0 };
         assert!((pipe.flow(1e6) - 1.0).abs() < 1e-8 && (pipe.flow(-1e6) + 1.0).abs() < 1e-8);
         assert_eq!(pipe.flow(0.0), 0.0);

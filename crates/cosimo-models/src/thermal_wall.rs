@@ -1,7 +1,7 @@
 //! Two rooms on both sides of a wall that stores heat, closed against the outside; the left one is heated.
 //!
 //! Temperature times heat flow is no power: heat flow is one already. Such a pair is called a pseudo bond, and
-//! is coupled by wires.
+//! is coupled by connections.
 
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
@@ -25,9 +25,9 @@ const TW0: Spec = initial("Tw0", 283.15, "K", "temperature of the wall at the st
 
 /// A room that heat leaves, or enters for `sign` 1, through the wall; parameter names of capacity, heating and
 /// start.
-fn room(options: &Options, names: [&str; 3], sign: f64, way: &str) -> Box<dyn Native> {
+fn room(options: &Options, names: [&str; 3], sign: f64, direction: &str) -> Box<dyn Native> {
     let [capacity, heating, start] = numbers(options, names);
-    let input = input("q", "W", &format!("heat flow {way}"));
+    let input = input("q", "W", &format!("heat flow {direction}"));
     let output = output("T", "K", "temperature of the room");
     let factors = [0.0, sign / capacity, heating / capacity];
     Box::new(Linear::first_order(input, output, start, factors).simulator(options))
@@ -36,19 +36,19 @@ fn room(options: &Options, names: [&str; 3], sign: f64, way: &str) -> Box<dyn Na
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry {
         name: "thermal-wall/left-room",
-        summary: "heated room, told the heat flow into the wall",
+        summary: "heated room; input: heat flow into the wall",
         parameters: &[C1, P1, T10, EXACT, MICRO_STEPS],
         build: |options| room(options, ["C1", "P1", "T10"], -1.0, "from the room into the wall"),
     },
     ModelEntry {
         name: "thermal-wall/right-room",
-        summary: "room, told the heat flow out of the wall",
+        summary: "room; input: heat flow out of the wall",
         parameters: &[C2, P2, T20, EXACT, MICRO_STEPS],
         build: |options| room(options, ["C2", "P2", "T20"], 1.0, "from the wall into the room"),
     },
     ModelEntry {
         name: "thermal-wall/wall",
-        summary: "wall that stores heat, told the temperatures of both rooms",
+        summary: "wall that stores heat; inputs: temperatures of both rooms",
         parameters: &[CW, G1, G2, TW0, EXACT, MICRO_STEPS],
         build: |options| {
             let [cw, g1, g2, start] = numbers(options, ["Cw", "G1", "G2", "Tw0"]);
@@ -76,7 +76,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "thermal-wall",
-    summary: "rooms and wall in one piece, by the matrix exponential",
+    summary: "rooms and wall, monolithic, by the matrix exponential",
     parameters: &[C1, C2, CW, G1, G2, P1, P2, T10, T20, TW0],
     columns: &["T1", "T2", "Tw", "q1", "q2"],
     solve: |options, instants| {

@@ -7,19 +7,19 @@ use crate::parameters::{initial, not_negative, parameters, positive};
 use crate::{HybridEntry, input, interface, output};
 
 parameters! {
-    /// The room, and what is known of it in closed form.
+    /// The room, and its solution in closed form.
     #[derive(PartialEq)]
     pub struct Thermostat {
         pub capacity: f64 = positive["C", 1000.0, "J/K", "heat capacity of the room"];
         pub conductance: f64 = positive["G", 10.0, "W/K", "conductance to the outside"];
         pub power: f64 = not_negative["P", 300.0, "W", "power of the heater"];
         pub low: f64 = positive["low", 293.15, "K", "below this the heater is switched on"];
-        pub high: f64 = positive["high", 295.15, "K", "above this it is switched off"];
+        pub high: f64 = positive["high", 295.15, "K", "above this the heater is switched off"];
         pub start: f64 = initial["T0", 288.15, "K", "temperature of the room at the start"];
     }
 }
 
-/// Outside, if nobody says otherwise.
+/// Outside temperature where the input is not connected.
 const AMBIENT: f64 = 283.15;
 
 impl Thermostat {
@@ -44,7 +44,7 @@ impl Thermostat {
 impl Hybrid for Thermostat {
     fn interface(&self) -> Interface {
         let flow = output("q", "W", "heat flow to the outside");
-        let heating = output("heating", "1", "whether the heater is on");
+        let heating = output("heating", "1", "1 while the heater is on");
         let inputs = vec![input("ambient", "K", "temperature outside").starting_at(AMBIENT)];
         Interface {
             feedthrough: vec![(1, 0)],

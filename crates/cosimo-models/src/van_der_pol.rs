@@ -10,13 +10,13 @@ parameters! {
     struct VanDerPol {
         mu: f64 = finite["mu", 5.0, "1/s", "strength of the damping"];
         x: f64 = initial["x0", 2.0, "1", "deflection at the start"];
-        v: f64 = initial["v0", 0.0, "1/s", "its rate of change at the start"];
+        v: f64 = initial["v0", 0.0, "1/s", "rate of change of the deflection at the start"];
     }
 }
 
 impl Model for VanDerPol {
     fn states(&self) -> Vec<Port> {
-        vec![output("x", "1", "deflection"), output("v", "1/s", "its rate of change")]
+        vec![output("x", "1", "deflection"), output("v", "1/s", "rate of change of the deflection")]
     }
 
     fn initial(&self) -> Vec<f64> {
@@ -46,7 +46,7 @@ impl Model for VanDerPol {
 
 pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "van-der-pol",
-    summary: "oscillator whose damping pushes it near rest and slows it far from it",
+    summary: "oscillator with negative damping at small and positive damping at large deflection",
     parameters: VanDerPol::PARAMETERS,
     stop: 20.0,
     build: |options| Box::new(VanDerPol::of(options)),

@@ -1,7 +1,7 @@
 use cosimo_models::BouncingBall;
 use cosimo_native::{Hybrid, ModelPoint};
 
-/// Places in the memory.
+/// Indices of the discrete states.
 const COUNT: usize = 0;
 const RESTING: usize = 1;
 
@@ -10,7 +10,7 @@ const BALL: BouncingBall = BouncingBall::DEFAULT;
 /// From bounce to bounce by the equations alone: they are parabolas, which one step of the second order has
 /// without error.
 #[test]
-fn the_equations_touch_the_ground_when_the_closed_form_says() {
+fn the_equations_touch_the_ground_when_the_closed_form_does() {
     let (mut x, mut m) = BALL.initial();
     let mut t = 0.0;
     for instant in BALL.bounces() {
@@ -27,7 +27,7 @@ fn the_equations_touch_the_ground_when_the_closed_form_says() {
         let event = BALL.event(t, &[], &mut x, &mut m);
         assert!(event.states_changed && event.next.is_none());
         BALL.indicators(&ModelPoint { t, x: &x, m: &m, u: &[] }, &mut z);
-        assert!(z[0] > 0.0, "an event begins anew above zero");
+        assert!(z[0] > 0.0, "the indicator is above zero after the event");
         let (height, velocity, count) = BALL.at(t + 1e-15);
         assert!(height.abs() < 1e-13 && (velocity - x[1]).abs() < 1e-12, "{velocity} {}", x[1]);
         assert_eq!(m[COUNT], count as f64);

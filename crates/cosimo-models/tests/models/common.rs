@@ -1,4 +1,4 @@
-//! What every test of a model needs: opening it, stepping it, and the reference of its family.
+//! Helpers of all tests of models: opening, stepping, and the reference of a family.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use cosimo_core::{Inputs, Options, Outputs, Segment, Simulator, Spec, StepResult
 use cosimo_models::{NATIVE, REFERENCES};
 use cosimo_native::Hybrid;
 
-/// Passes a model of the registry with parameters to what opens it.
+/// Calls `open` with the request for a model of the registry and its parameters.
 pub(crate) fn request<T>(name: &str, given: &[(&str, Value)], open: impl FnOnce(&OpenRequest<'_>) -> T) -> T {
     let parameters: Vec<_> = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let (source, folder) = (format!("native:{name}"), Path::new("."));
@@ -66,7 +66,7 @@ pub(crate) fn integrals(simulator: &mut dyn Simulator, size: f64, segments: &[Se
     integrals
 }
 
-pub(crate) fn settle(simulator: &mut dyn Simulator, segments: &[Segment]) {
+pub(crate) fn set_inputs(simulator: &mut dyn Simulator, segments: &[Segment]) {
     simulator.set_inputs(time(0.0), &Inputs::of(segments)).unwrap();
 }
 
@@ -94,22 +94,22 @@ pub(crate) fn follows_within(
     let truth = reference(family, &[], &instants);
     let largest = |column: usize| truth.iter().map(|row| row[column].abs()).fold(0.0, f64::max);
     let within: Vec<f64> = (0..truth[0].len()).map(|column| within(largest(column))).collect();
-    for (model, told, shown) in cases {
+    for (model, input_columns, output_columns) in cases {
         let mut simulator = open(model, &[]);
         for i in 1..truth.len() {
             let line = |column: &usize| {
                 let (old, new) = (truth[i - 1][*column], truth[i][*column]);
                 Segment::line(old, (new - old) / step)
             };
-            let inputs: Vec<Segment> = told.iter().map(line).collect();
+            let inputs: Vec<Segment> = input_columns.iter().map(line).collect();
             advance_from(&mut *simulator, instants[i - 1], step, &inputs);
-            let found = outputs(&mut *simulator);
-            assert_eq!(found.len(), shown.len(), "{model}");
-            for (found, column) in found.iter().zip(*shown) {
-                let wanted = truth[i][*column];
+            let values = outputs(&mut *simulator);
+            assert_eq!(values.len(), output_columns.len(), "{model}");
+            for (got, column) in values.iter().zip(*output_columns) {
+                let expected = truth[i][*column];
                 assert!(
-                    (found - wanted).abs() < within[*column],
-                    "{model} step {i}, column {column}: {found} {wanted}"
+                    (got - expected).abs() < within[*column],
+                    "{model} step {i}, column {column}: {got} {expected}"
                 );
             }
         }

@@ -17,6 +17,6 @@ fn the_reference_is_a_decaying_turn() {
 }
 
 #[test]
-fn every_component_follows_the_reference_when_told_the_truth() {
+fn every_component_follows_the_reference_with_exact_inputs() {
     follows("dahlquist", 1e-3, 1e-6, &[("dahlquist/first", &[1], &[0]), ("dahlquist/second", &[0], &[1])]);
 }

@@ -18,7 +18,7 @@ fn the_reference_is_two_swings_forwards_and_backwards() {
 }
 
 #[test]
-fn every_component_follows_the_reference_when_told_the_truth() {
+fn every_component_follows_the_reference_with_exact_inputs() {
     let cases: [(&str, &[usize], &[usize]); 7] = [
         ("dual-mass/left-force", &[2, 3], &[4, 0, 1]),
         ("dual-mass/right", &[4], &[3, 2]),
@@ -32,7 +32,7 @@ fn every_component_follows_the_reference_when_told_the_truth() {
 }
 
 #[test]
-fn only_a_force_is_felt_at_once() {
+fn only_a_force_has_direct_feedthrough() {
     for (model, pairs) in [
         ("dual-mass/left-motion", 0),
         ("dual-mass/right-motion", 0),

@@ -1,7 +1,7 @@
 use crate::common::{follows_within, reference};
 
 #[test]
-fn every_part_follows_the_reference_when_told_the_truth() {
+fn every_part_follows_the_reference_with_exact_inputs() {
     let [ds, ws, xr, vr, dm, wm, xw, vw, vy, wz, fr, tb, tp, fb] = std::array::from_fn(|column| column);
     let cases: [(&str, &[usize], &[usize]); 8] = [
         ("epas/vehicle-rod", &[xr, vr], &[fr, xw, vw, vy, wz]),

@@ -1,6 +1,6 @@
 use cosimo_core::Segment;
 
-use crate::common::{advance, follows, open, outputs, reference, settle};
+use crate::common::{advance, follows, open, outputs, reference, set_inputs};
 
 #[test]
 fn the_reference_solves_both_gains_and_the_lag() {
@@ -13,18 +13,18 @@ fn the_reference_solves_both_gains_and_the_lag() {
 }
 
 #[test]
-fn every_component_follows_the_reference_when_told_the_truth() {
+fn every_component_follows_the_reference_with_exact_inputs() {
     let cases: [(&str, &[usize], &[usize]); 3] =
         [("gain-loop/first", &[2, 0], &[1]), ("gain-loop/second", &[1], &[2]), ("gain-loop/lag", &[2], &[0])];
     follows("gain-loop", 1e-3, 1e-7, &cases);
 }
 
-/// Nothing is kept from before: an output is what the inputs are now.
+/// No memory: an output follows from the current inputs.
 #[test]
-fn a_gain_shows_its_inputs_at_once() {
+fn a_gain_has_direct_feedthrough() {
     let mut first = open("gain-loop/first", &[]);
     advance(&mut *first, 0.1, &[Segment::line(4.0, 20.0), Segment::constant(0.25)]);
     assert_eq!(outputs(&mut *first), [3.25]);
-    settle(&mut *first, &[Segment::constant(1.0), Segment::constant(0.25)]);
+    set_inputs(&mut *first, &[Segment::constant(1.0), Segment::constant(0.25)]);
     assert_eq!(outputs(&mut *first), [0.75]);
 }

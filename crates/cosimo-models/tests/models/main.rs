@@ -1,7 +1,8 @@
-//! The models of the registry: promises that all of them keep, and each family against what is known of it.
+//! The models of the registry: properties of all of them, and each family against its reference or closed form.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
+mod all_models;
 mod bouncing_ball;
 mod common;
 mod dahlquist;
@@ -12,7 +13,6 @@ mod gain_loop;
 mod lines;
 mod oscillator;
 mod pendulum;
-mod promises;
 mod quarter_car;
 mod quarter_car_linear;
 mod rc_rl;

@@ -1,10 +1,10 @@
 use cosimo_core::Segment;
 
-use crate::common::{advance, integrals, open, outputs, reference, settle};
+use crate::common::{advance, integrals, open, outputs, reference, set_inputs};
 
-/// The mass under a constant force is a parabola, and its way is the integral it offers.
+/// The mass under a constant force moves on a parabola, and its displacement is the integral it provides.
 #[test]
-fn the_mass_is_a_parabola_and_offers_its_way() {
+fn the_mass_moves_on_a_parabola_and_provides_its_displacement() {
     let mut mass = open("oscillator/mass", &[]);
     let (mut x, mut v) = (1.0, 0.0);
     for step in 0..50 {
@@ -20,9 +20,9 @@ fn the_mass_is_a_parabola_and_offers_its_way() {
 }
 
 #[test]
-fn the_force_answers_the_velocity_at_once() {
+fn the_force_has_direct_feedthrough_of_the_velocity() {
     let mut spring = open("oscillator/spring-damper", &[]);
-    settle(&mut *spring, &[Segment::constant(0.5)]);
+    set_inputs(&mut *spring, &[Segment::constant(0.5)]);
     assert_eq!(outputs(&mut *spring), [-1.5, 1.0]);
     advance(&mut *spring, 0.1, &[Segment::constant(0.5)]);
     assert!((outputs(&mut *spring)[0] + 1.55).abs() < 1e-15);
@@ -45,7 +45,7 @@ fn toggling(gain: f64, carried: bool) -> (f64, f64) {
     while t < 40.0 {
         let v = outputs(&mut *mass)[0];
         let h = if v < 0.0 { 0.1 } else { 0.01 };
-        settle(&mut *spring, &[Segment::constant(v)]);
+        set_inputs(&mut *spring, &[Segment::constant(v)]);
         let force = outputs(&mut *spring)[0];
         let repaid = gain * owed / h;
         let way = integrals(&mut *mass, h, &[Segment::constant(force)])[0];
@@ -57,7 +57,7 @@ fn toggling(gain: f64, carried: bool) -> (f64, f64) {
     (outputs(&mut *spring)[1] - position, position)
 }
 
-/// What a memoryless correction forgets under a changing step is lost for good; an account loses nothing.
+/// Under a changing step a memoryless correction loses the rest for good; one that carries it on loses nothing.
 #[test]
 fn a_changing_step_leaves_a_lasting_difference_unless_the_rest_is_carried() {
     let (difference, position) = toggling(0.0, false);

@@ -1,9 +1,9 @@
 use cosimo_core::{Segment, Value};
 use nalgebra::{DMatrix, DVector};
 
-use crate::common::{advance, open, outputs, parameters, reference, settle};
+use crate::common::{advance, open, outputs, parameters, reference, set_inputs};
 
-/// Both halves as plain code: the arithmetic that the printed tables rest on.
+/// Both halves as plain code: the arithmetic behind the published tables.
 #[test]
 fn euler_is_the_plain_loop_bit_for_bit() {
     for p in [1.0, 0.5] {
@@ -50,8 +50,8 @@ fn both_cuts_show_the_same_force_at_the_same_state() {
         };
         let (mut one, mut two) = (begin("quarter-car/wheel-strut"), begin("quarter-car/chassis-strut"));
         let far = if displacement == "communicated" { 2 } else { 1 };
-        settle(&mut *one, &[Segment::constant(0.2), Segment::constant(0.03)][..far]);
-        settle(&mut *two, &[Segment::constant(-0.4), Segment::constant(0.08)][..far]);
+        set_inputs(&mut *one, &[Segment::constant(0.2), Segment::constant(0.03)][..far]);
+        set_inputs(&mut *two, &[Segment::constant(-0.4), Segment::constant(0.08)][..far]);
         let force = 15000.0 * (0.03 - 0.08) + 1000.0 * 0.6f64.sqrt();
         assert!((outputs(&mut *one)[0] - force).abs() < 1e-9);
         assert_eq!(outputs(&mut *one)[0].to_bits(), outputs(&mut *two)[0].to_bits());

@@ -2,9 +2,9 @@ use cosimo_core::{Segment, Value};
 
 use crate::common::{advance, open, outputs};
 
-/// The same equations as those that are solved step by step.
+/// The same equations as those solved in micro steps.
 #[test]
-fn they_move_as_the_others_do() {
+fn linear_models_move_as_the_stepped_ones() {
     let fine = [("solver", Value::Text("rk4".into())), ("micro_steps", Value::Number(200.0))];
     for (exact, other) in [
         ("quarter-car/linear-wheel-strut", "quarter-car/wheel-strut"),

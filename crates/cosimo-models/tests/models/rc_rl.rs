@@ -12,7 +12,7 @@ fn the_reference_comes_to_rest_at_the_divided_voltage() {
 
 #[test]
 fn small_steps_approach_the_reference() {
-    let wanted = &reference("rc-rl", &[], &[0.02])[0];
+    let expected = &reference("rc-rl", &[], &[0.02])[0];
     let mut errors = vec![];
     for steps in [1000, 2000] {
         let (mut rc, mut rl) = (open("rc-rl/rc", &[]), open("rc-rl/rl", &[]));
@@ -23,7 +23,7 @@ fn small_steps_approach_the_reference() {
             advance(&mut *rl, size, &[Segment::constant(v)]);
             (v, i) = (outputs(&mut *rc)[0], outputs(&mut *rl)[0]);
         }
-        errors.push((v - wanted[0]).abs() + (i - wanted[1]).abs());
+        errors.push((v - expected[0]).abs() + (i - expected[1]).abs());
     }
     let order = (errors[0] / errors[1]).log2();
     assert!((order - 1.0).abs() < 0.05, "order {order}, errors {errors:?}");

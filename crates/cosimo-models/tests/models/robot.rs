@@ -2,7 +2,7 @@ use cosimo_native::ModelPoint;
 
 use crate::common::equations;
 
-/// Nothing moves until it is told to.
+/// Nothing moves before the setpoints change.
 #[test]
 fn all_three_begin_in_equilibrium() {
     for name in ["robot/lift", "robot/swing", "robot/arm"] {

@@ -4,14 +4,14 @@ use cosimo_core::{Interface, Port, Segment, Simulator};
 use cosimo_native::{ABILITIES, Linear, Model, Ode, Solver, Tangent};
 use nalgebra::{DMatrix, DVector};
 
+use crate::all_models::bits;
 use crate::common::{advance, outputs};
-use crate::promises::bits;
 
 fn port(name: &str) -> Port {
     Port::new(name, "1", "")
 }
 
-/// The exact solver against the exponential of one large matrix, computed by someone else.
+/// The exact solver against the exponential of one large matrix, computed by nalgebra.
 #[test]
 fn the_exact_solver_is_the_exponential_of_the_augmented_matrix() {
     let (n, m) = (3, 2);
@@ -56,22 +56,22 @@ fn the_exact_solver_is_the_exponential_of_the_augmented_matrix() {
         let states = simulator.states().unwrap();
         states.set(&[1.0, -0.5, 2.0]);
         start.rows_mut(0, n).copy_from_slice(&[1.0, -0.5, 2.0]);
-        let wanted = whole.exp() * start;
+        let expected = whole.exp() * start;
         assert_eq!(advance(&mut simulator, h, &segments).evaluations, 1);
         let mut x = [0.0; 3];
         simulator.states().unwrap().get(&mut x);
         for i in 0..n {
             assert!(
-                (x[i] - wanted[i]).abs() < 1e-13 * (1.0 + wanted[i].abs()),
+                (x[i] - expected[i]).abs() < 1e-13 * (1.0 + expected[i].abs()),
                 "h = {h}: {} {}",
                 x[i],
-                wanted[i]
+                expected[i]
             );
         }
     }
 }
 
-/// x' = -x |x| + u: something that no exact solver hides.
+/// x' = -x |x| + u: nonlinear, so that no exact solver applies.
 struct Curved;
 
 impl Model for Curved {

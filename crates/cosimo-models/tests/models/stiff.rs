@@ -1,4 +1,4 @@
-//! References of stiff models, which an explicit method finds as well, in a hundred thousand steps.
+//! References of stiff models, confirmed by an explicit method in a hundred thousand steps.
 
 use cosimo_models::{HYBRID, sweep};
 use cosimo_native::ModelPoint;
@@ -21,7 +21,7 @@ fn twice<const N: usize>(name: &str, grid: f64) -> impl Iterator<Item = (Vec<f64
 }
 
 #[test]
-fn the_reference_of_robertson_is_found_again_and_loses_nothing() {
+fn the_reference_of_robertson_is_confirmed_and_conserves_mass() {
     for (row, x) in twice::<3>("robertson", 4e-4) {
         assert!((0..3).all(|i| (row[i + 1] - x[i]).abs() < 1e-11), "{row:?} {x:?}");
         assert!((row[1..].iter().sum::<f64>() - 1.0).abs() < 1e-14);
@@ -29,7 +29,7 @@ fn the_reference_of_robertson_is_found_again_and_loses_nothing() {
 }
 
 #[test]
-fn the_reference_of_van_der_pol_is_found_again() {
+fn the_reference_of_van_der_pol_is_confirmed() {
     for (row, x) in twice::<2>("van-der-pol", 1e-2) {
         assert!((row[1] - x[0]).abs() < 1e-9 && (row[2] - x[1]).abs() < 1e-9, "{row:?} {x:?}");
     }

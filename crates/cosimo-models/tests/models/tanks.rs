@@ -1,6 +1,6 @@
 use cosimo_core::Segment;
 
-use crate::common::{follows, open, outputs, reference, settle};
+use crate::common::{follows, open, outputs, reference, set_inputs};
 
 /// Without the straight part, the root of the difference falls as a straight line in time.
 #[test]
@@ -17,15 +17,15 @@ fn the_reference_keeps_the_water_and_falls_as_the_closed_form() {
 }
 
 #[test]
-fn every_component_follows_the_reference_when_told_the_truth() {
+fn every_component_follows_the_reference_with_exact_inputs() {
     follows("tanks", 1e-3, 1e-4, &[("tanks/first", &[3], &[2, 0]), ("tanks/second-pipe", &[2], &[3, 1])]);
 }
 
 #[test]
 fn water_flows_back_from_the_higher_tank() {
     let mut second = open("tanks/second-pipe", &[]);
-    settle(&mut *second, &[Segment::constant(0.0)]);
+    set_inputs(&mut *second, &[Segment::constant(0.0)]);
     let back = outputs(&mut *second)[0];
-    settle(&mut *second, &[Segment::constant(2.0 * 9810.0)]);
+    set_inputs(&mut *second, &[Segment::constant(2.0 * 9810.0)]);
     assert!(back < 0.0 && (back + outputs(&mut *second)[0]).abs() < 1e-16);
 }

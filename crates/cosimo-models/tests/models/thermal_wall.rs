@@ -14,7 +14,7 @@ fn the_reference_keeps_the_heat_and_ends_in_a_steady_rise() {
 }
 
 #[test]
-fn every_component_follows_the_reference_when_told_the_truth() {
+fn every_component_follows_the_reference_with_exact_inputs() {
     let cases: [(&str, &[usize], &[usize]); 3] = [
         ("thermal-wall/left-room", &[3], &[0]),
         ("thermal-wall/right-room", &[4], &[1]),

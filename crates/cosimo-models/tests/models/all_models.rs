@@ -1,11 +1,11 @@
-//! Promises that every model of the registry keeps, in every choice of its options.
+//! Properties of every model of the registry, for every choice of its options.
 
 use cosimo_core::registry::{OpenProblem, OptionKind};
 use cosimo_core::{Outputs, Segment, Simulator, Slot, Value};
 use cosimo_models::{HYBRID, NATIVE, REFERENCES};
 use cosimo_native::{Hybrid, ModelPoint, Quantity, Tangent, Unknown};
 
-use crate::common::{self, advance, advance_from, equations, integrals, open, outputs, settle, try_open};
+use crate::common::{self, advance, advance_from, equations, integrals, open, outputs, set_inputs, try_open};
 
 fn slopes(simulator: &mut dyn Simulator) -> Vec<f64> {
     let count = simulator.interface().outputs.len();
@@ -72,21 +72,21 @@ pub(crate) fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// What can be seen of a simulator: outputs, slopes, derivatives, states.
-fn seen(simulator: &mut dyn Simulator) -> Vec<u64> {
-    let mut seen = outputs(simulator);
+/// All observable values of a simulator: outputs, slopes, derivatives, states.
+fn observe(simulator: &mut dyn Simulator) -> Vec<u64> {
+    let mut values = outputs(simulator);
     if simulator.interface().abilities.slopes {
-        seen.extend(slopes(simulator));
+        values.extend(slopes(simulator));
     }
     if simulator.interface().abilities.jacobian {
-        seen.extend(jacobian(simulator));
+        values.extend(jacobian(simulator));
     }
     if let Some(states) = simulator.states() {
         let mut x = vec![0.0; states.count()];
         states.get(&mut x);
-        seen.extend(x);
+        values.extend(x);
     }
-    bits(&seen)
+    bits(&values)
 }
 
 fn jacobian(simulator: &mut dyn Simulator) -> Vec<f64> {
@@ -97,15 +97,15 @@ fn jacobian(simulator: &mut dyn Simulator) -> Vec<f64> {
 }
 
 #[test]
-fn rewinding_and_thawing_bring_back_every_bit() {
+fn rollback_and_deserializing_restore_every_bit() {
     for ((title, mut simulator), (_, mut twin)) in variants().into_iter().zip(variants()) {
         let ports = simulator.interface().inputs.len();
         let inputs = |s| cubics(ports, s);
         let onwards = |simulator: &mut dyn Simulator| {
-            let mut all = seen(simulator);
+            let mut all = observe(simulator);
             for (from, size) in [(0.01, 0.003), (0.013, 0.0071)] {
                 advance_from(simulator, from, size, &inputs(from));
-                all.extend(seen(simulator));
+                all.extend(observe(simulator));
             }
             all
         };
@@ -113,18 +113,18 @@ fn rewinding_and_thawing_bring_back_every_bit() {
         for slot in [Slot::Attempt, Slot::Window, Slot::Jacobian, Slot::Probe] {
             simulator.rollback().unwrap().save(slot).unwrap();
         }
-        let mut frozen = vec![];
-        simulator.serialize_state().unwrap().serialize(&mut frozen).unwrap();
+        let mut bytes = vec![];
+        simulator.serialize_state().unwrap().serialize(&mut bytes).unwrap();
         let first = onwards(&mut *simulator);
         for slot in [Slot::Probe, Slot::Jacobian, Slot::Window, Slot::Attempt, Slot::Probe] {
-            settle(&mut *simulator, &cubics(ports, 0.5));
+            set_inputs(&mut *simulator, &cubics(ports, 0.5));
             simulator.rollback().unwrap().restore(slot).unwrap();
             assert_eq!(first, onwards(&mut *simulator), "{title}: {slot:?}");
         }
-        twin.serialize_state().unwrap().deserialize(&frozen).unwrap();
-        assert_eq!(first, onwards(&mut *twin), "{title}: thawed");
-        let error = twin.serialize_state().unwrap().deserialize(&frozen[1..]).unwrap_err().to_string();
-        assert!(error.contains(&format!("{} bytes", frozen.len() - 1)), "{error}");
+        twin.serialize_state().unwrap().deserialize(&bytes).unwrap();
+        assert_eq!(first, onwards(&mut *twin), "{title}: deserialized");
+        let error = twin.serialize_state().unwrap().deserialize(&bytes[1..]).unwrap_err().to_string();
+        assert!(error.contains(&format!("{} bytes", bytes.len() - 1)), "{error}");
     }
 }
 
@@ -156,7 +156,7 @@ fn declared_abilities_and_sizes_are_true() {
 }
 
 #[test]
-fn settling_changes_no_state_and_only_outputs_with_feedthrough() {
+fn setting_inputs_changes_no_state_and_only_outputs_with_feedthrough() {
     for (title, mut simulator) in variants() {
         let interface = simulator.interface().clone();
         let ports = interface.inputs.len();
@@ -171,7 +171,7 @@ fn settling_changes_no_state_and_only_outputs_with_feedthrough() {
         for port in 0..ports {
             let mut inputs = cubics(ports, 0.01);
             inputs[port] = Segment::constant(inputs[port].at(0.0) + 1.0);
-            settle(&mut *simulator, &inputs);
+            set_inputs(&mut *simulator, &inputs);
             for (output, (old, new)) in before.iter().zip(outputs(&mut *simulator)).enumerate() {
                 let declared = interface.feedthrough.contains(&(output, port));
                 assert_eq!(declared, (old - new).abs() > 1e-9, "{title}: output {output} by input {port}");
@@ -182,7 +182,7 @@ fn settling_changes_no_state_and_only_outputs_with_feedthrough() {
 }
 
 #[test]
-fn declared_jacobians_are_the_differences_that_settling_shows() {
+fn declared_jacobians_are_the_differences_of_outputs() {
     for (title, mut simulator) in variants() {
         let (ports, shown) = (simulator.interface().inputs.len(), simulator.interface().outputs.len());
         if !simulator.interface().abilities.jacobian {
@@ -196,7 +196,7 @@ fn declared_jacobians_are_the_differences_that_settling_shows() {
             let mut at = |shift: f64| {
                 let mut inputs = held.clone();
                 inputs[port] = Segment::constant(held[port].at(0.0) + shift);
-                settle(&mut *simulator, &inputs);
+                set_inputs(&mut *simulator, &inputs);
                 outputs(&mut *simulator)
             };
             let (above, below) = (at(step), at(-step));
@@ -318,7 +318,7 @@ fn hybrid_models_have_tangents_names_and_references() {
 
 /// A wrong slope is silent: methods that use it merely lose their order.
 #[test]
-fn offered_slopes_are_the_differences_that_stepping_on_shows() {
+fn slopes_are_the_differences_of_further_steps() {
     let mut offered = 0;
     for (title, mut simulator) in variants() {
         let ports = simulator.interface().inputs.len();
@@ -327,11 +327,11 @@ fn offered_slopes_are_the_differences_that_stepping_on_shows() {
         }
         offered += 1;
         advance(&mut *simulator, 0.1, &cubics(ports, 0.0));
-        for settled in [false, true] {
-            // By an exchange the segments may change; the slope must be that of the new ones.
-            let onwards = cubics(ports, if settled { 0.4 } else { 0.1 });
-            if settled {
-                settle(&mut *simulator, &onwards);
+        for inputs_set in [false, true] {
+            // At a communication point the segments may change; the slope must be that of the new ones.
+            let onwards = cubics(ports, if inputs_set { 0.4 } else { 0.1 });
+            if inputs_set {
+                set_inputs(&mut *simulator, &onwards);
             }
             let (y, found) = (outputs(&mut *simulator), slopes(&mut *simulator));
             simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
@@ -356,7 +356,7 @@ fn offered_slopes_are_the_differences_that_stepping_on_shows() {
 }
 
 #[test]
-fn offered_integrals_are_those_of_a_fine_quadrature() {
+fn integrals_are_those_of_a_fine_quadrature() {
     let mut offered = 0;
     for (title, mut simulator) in variants() {
         let ports = simulator.interface().inputs.len();
@@ -365,7 +365,7 @@ fn offered_integrals_are_those_of_a_fine_quadrature() {
         }
         offered += 1;
         let (size, pieces) = (0.25, 2000);
-        settle(&mut *simulator, &cubics(ports, 0.0));
+        set_inputs(&mut *simulator, &cubics(ports, 0.0));
         simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
         let found = integrals(&mut *simulator, size, &cubics(ports, 0.0));
         let end = outputs(&mut *simulator);
@@ -391,13 +391,13 @@ fn offered_integrals_are_those_of_a_fine_quadrature() {
 }
 
 #[test]
-fn a_hold_leaves_its_very_value_behind() {
+fn a_held_input_keeps_its_exact_value() {
     for (title, mut simulator) in variants() {
         let held: Vec<Segment> =
             simulator.interface().inputs.iter().map(|_| Segment::constant(0.1)).collect();
         advance(&mut *simulator, 1e-3 / 3.0, &held);
         let left = outputs(&mut *simulator);
-        settle(&mut *simulator, &held);
+        set_inputs(&mut *simulator, &held);
         assert_eq!(bits(&left), bits(&outputs(&mut *simulator)), "{title}");
     }
 }
@@ -420,7 +420,7 @@ fn unknown_models_get_a_suggestion() {
 }
 
 #[test]
-fn every_model_opens_and_refuses_what_it_does_not_know() {
+fn every_model_opens_and_refuses_unknown_parameters() {
     for model in (NATIVE.models)() {
         let name = &*model.name;
         assert!(try_open(name, &[]).is_ok(), "{name}");
