@@ -13,7 +13,7 @@ use cosimo_core::{Segment, Stretch};
 use cosimo_methods::steadiness::sliding_window;
 
 /// Inputs of one end behind its wave and before its impedance: its shortest delay, and how often as long it may be.
-pub(crate) const TOLD: usize = 2;
+pub(crate) const INPUTS_PER_END: usize = 2;
 
 /// What the FMU can be told of its test for steadiness, for all of its ends.
 pub(crate) const PARAMETERS: [Spec; 3] = [

@@ -114,9 +114,9 @@ pub trait Clocks {
     fn update(&mut self, time: f64);
     /// Refuses a step over a tick.
     fn check_step(&self, to: f64) -> Result<(), String>;
-    fn freeze(&self, into: &mut Vec<u8>);
+    fn serialize(&self, into: &mut Vec<u8>);
     /// Returns what follows.
-    fn thaw<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]>;
+    fn deserialize<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]>;
 }
 
 /// What a hook does to a step, or to a call for derivatives.

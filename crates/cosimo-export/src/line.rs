@@ -110,7 +110,7 @@ impl Lines {
         match (self.version, &self.control) {
             (Version::One | Version::Two, _) => 2 * POINTS + 1,
             (Version::Three, None) => 2,
-            (Version::Three, Some(_)) => 2 + delay_control::TOLD,
+            (Version::Three, Some(_)) => 2 + delay_control::INPUTS_PER_END,
         }
     }
 

@@ -43,7 +43,15 @@ fn contents(design: &Design) -> Result<(String, String), String> {
     let variables = &Variables::of(&model, interface, equations, design.version);
     let can = Capabilities::of(design, &model, interface);
     let described = |token: &str| {
-        description(&Facts { design, model: &model, interface, equations, variables, can, token })
+        description(&Facts {
+            design,
+            model: &model,
+            interface,
+            equations,
+            variables,
+            capabilities: can,
+            token,
+        })
     };
     let mut resource = design.to_text();
     let hash = format!("{:032x}", fingerprint((described("") + &resource).as_bytes()));

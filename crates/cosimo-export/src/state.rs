@@ -17,16 +17,16 @@ pub(crate) struct InstanceState {
     pub(crate) step: Option<f64>,
     pub(crate) steps: u64,
     /// The inputs were changed and not yet shown to the simulator.
-    pub(crate) unsettled: bool,
+    pub(crate) inputs_changed: bool,
     pub(crate) parameters: Vec<f64>,
     pub(crate) inputs: Vec<Segment>,
     /// The simulator's own.
-    pub(crate) frozen: Vec<u8>,
+    pub(crate) simulator_state: Vec<u8>,
 }
 
 impl InstanceState {
     pub(crate) fn size(&self) -> usize {
-        MAGIC.len() + 8 * (8 + 2 + self.parameters.len() + 4 * self.inputs.len()) + self.frozen.len()
+        MAGIC.len() + 8 * (8 + 2 + self.parameters.len() + 4 * self.inputs.len()) + self.simulator_state.len()
     }
 
     pub(crate) fn write(&self, identity: &str, into: &mut Vec<u8>) {
@@ -40,13 +40,13 @@ impl InstanceState {
         number(into, optional(self.stop));
         number(into, optional(self.step));
         number(into, self.steps);
-        number(into, u64::from(self.unsettled));
+        number(into, u64::from(self.inputs_changed));
         number(into, self.parameters.len() as u64);
         number(into, self.inputs.len() as u64);
         for value in self.parameters.iter().chain(self.inputs.iter().flat_map(|segment| &segment.0)) {
             number(into, value.to_bits());
         }
-        into.extend_from_slice(&self.frozen);
+        into.extend_from_slice(&self.simulator_state);
     }
 
     /// `parameters` and `inputs` are how many there must be.
@@ -81,10 +81,10 @@ impl InstanceState {
             stop: optional(4),
             step: optional(5),
             steps: word(6),
-            unsettled: word(7) != 0,
+            inputs_changed: word(7) != 0,
             parameters: parameters.to_vec(),
             inputs: segments.iter().map(|coefficients| Segment(*coefficients)).collect(),
-            frozen: rest[8 * needed..].to_vec(),
+            simulator_state: rest[8 * needed..].to_vec(),
         })
     }
 }
@@ -145,10 +145,10 @@ mod tests {
             stop: None,
             step: Some(0.1),
             steps: 15,
-            unsettled: true,
+            inputs_changed: true,
             parameters: vec![1.0, -0.0, f64::MAX],
             inputs: vec![Segment([1.0, 2.0, 3.0, 4.0])],
-            frozen: vec![1, 2, 3],
+            simulator_state: vec![1, 2, 3],
         };
         let mut bytes = Vec::new();
         state.write("a", &mut bytes);

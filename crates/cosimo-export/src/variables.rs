@@ -29,9 +29,9 @@ pub(crate) enum Role {
     /// A text, by place among the texts.
     Text(usize),
     /// An input that is passed on as it is, by place among those.
-    Heard(usize),
+    EchoInput(usize),
     /// The output that shows it.
-    Echoed(usize),
+    EchoOutput(usize),
     /// By place among the clocks of the model.
     Clock(usize),
     /// A count that changes with a clock, likewise.
@@ -178,8 +178,8 @@ impl ExportedVariable {
             variability: if continuous { "continuous" } else { "discrete" },
             ..nature
         };
-        let heard = ExportedVariable::port(&port("in"), Role::Heard(place), nature(Nature::INPUT));
-        let echoed = ExportedVariable::port(&port("out"), Role::Echoed(place), nature(Nature::OUTPUT));
+        let heard = ExportedVariable::port(&port("in"), Role::EchoInput(place), nature(Nature::INPUT));
+        let echoed = ExportedVariable::port(&port("out"), Role::EchoOutput(place), nature(Nature::OUTPUT));
         let start = match kind {
             VariableType::Text | VariableType::Binary => None,
             VariableType::Enumeration(_) => Some(1.0),

@@ -17,7 +17,7 @@ use cosimo_core::{
     Abilities, DefaultExperiment, Derivatives, Inputs, Interface, Local, Outputs, RollbackCheck, Segment,
     Setup, Simulator, SimulatorError, Slot, StateSpaceAccess, StepResult, Time, Window,
 };
-use cosimo_native::{CROWD, too_many_events};
+use cosimo_native::{MAX_EVENTS_AT_INSTANT, too_many_events};
 
 use crate::description::{Description, Fmi, FmuUse, VariableType};
 use crate::event_mode::EventMode;
@@ -304,7 +304,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
                 return Err(SimulatorError::new("fmi3DoStep", words));
             }
             crowd = if reached - at <= 1e-12 * reached.abs().max(window.size) { crowd + 1 } else { 0 };
-            if crowd > CROWD {
+            if crowd > MAX_EVENTS_AT_INSTANT {
                 return Err(too_many_events(reached));
             }
             let agenda = live(&mut self.agenda)?;

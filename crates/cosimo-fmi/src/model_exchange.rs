@@ -168,7 +168,7 @@ pub(crate) fn live<I>(instance: &mut Option<I>) -> Result<&mut I, SimulatorError
 }
 
 impl<O: EquationsOrigin> Equations for FmuEquations<O> {
-    fn enter(&mut self, setup: &Setup) -> Result<bool, SimulatorError> {
+    fn enter_initialization(&mut self, setup: &Setup) -> Result<bool, SimulatorError> {
         self.instance = None;
         self.instance = Some(self.origin.make(setup.start.seconds(), setup.stop.map(Time::seconds))?);
         let final_steps = !(setup.rewinds && self.rollback);
@@ -176,13 +176,13 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
         Ok(true)
     }
 
-    fn initialise(&mut self, u: &[f64]) -> Result<(), SimulatorError> {
+    fn set_initial_inputs(&mut self, u: &[f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
         self.inputs.iter_mut().try_for_each(|group| group.set(instance, |port| u[port]))
     }
 
     /// A unit leaves initialisation in event mode.
-    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
+    fn exit_initialization(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
         let instance = live(&mut self.instance)?;
         instance.ready()?;
         let (settled, _) = settle_events(instance, at)?;
@@ -197,10 +197,10 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
             settings.absolute = Absolute::Each(x.iter().map(tolerance).collect());
             instance.states(x)?;
         }
-        Ok(InitialState { settled, due: false, settings })
+        Ok(InitialState { event: settled, due: false, settings })
     }
 
-    fn stand(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError> {
+    fn set_point(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
         instance.set_time(t)?;
         instance.set_states(x)?;
@@ -215,7 +215,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
         self.outputs.iter_mut().filter(shows).try_for_each(|group| group.get(instance, y))
     }
 
-    fn take_efforts(&mut self, ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError> {
+    fn set_efforts(&mut self, ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
         let takes = |group: &&mut PortGroup| {
             group.ports.iter().any(|port| ends.iter().any(|end| end.effort == *port))
@@ -318,15 +318,15 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
         if self.known.keeps_state { live(&mut self.instance)?.restore(slot) } else { Ok(()) }
     }
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         if self.known.keeps_state { live(&mut self.instance)?.freeze(into) } else { Ok(()) }
     }
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         if self.known.keeps_state { live(&mut self.instance)?.thaw(from) } else { Ok(()) }
     }
 
-    fn foreign(_bytes: usize) -> String {
+    fn foreign_state_message(_bytes: usize) -> String {
         "these bytes are no state of this unit".into()
     }
 
@@ -343,7 +343,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
         Some(self)
     }
 
-    fn rehearse(
+    fn check_rollback(
         simulator: &mut ModelExchangeFmu<O>,
         window: Window,
         inputs: &Inputs<'_>,

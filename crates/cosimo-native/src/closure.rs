@@ -72,13 +72,16 @@ struct ClosureEquations {
 struct Closure {
     equations: ClosureEquations,
     /// States, inputs and derivatives beside the present point.
-    beside: RefCell<[Vec<f64>; 3]>,
+    perturbed: RefCell<[Vec<f64>; 3]>,
 }
 
 impl Closure {
     fn new(equations: ClosureEquations) -> Closure {
         let (states, inputs) = (equations.states.len(), equations.inputs.len());
-        Closure { equations, beside: RefCell::new([vec![0.0; states], vec![0.0; inputs], vec![0.0; states]]) }
+        Closure {
+            equations,
+            perturbed: RefCell::new([vec![0.0; states], vec![0.0; inputs], vec![0.0; states]]),
+        }
     }
 
     fn port(name: &str) -> Port {
@@ -121,7 +124,7 @@ impl Hybrid for Closure {
         }
         // Central differences: the error of rounding and that of truncation meet at the cube root of the precision.
         let step = f64::EPSILON.cbrt() * largest(at.x).max(largest(at.u)).max(1.0) / length;
-        let [x, u, back] = &mut *self.beside.borrow_mut();
+        let [x, u, back] = &mut *self.perturbed.borrow_mut();
         let mut beside = |step: f64, into: &mut [f64]| {
             x.iter_mut().zip(at.x.iter().zip(along.x)).for_each(|(x, (at, d))| *x = at + step * d);
             u.iter_mut().zip(at.u.iter().zip(along.u)).for_each(|(u, (at, d))| *u = at + step * d);

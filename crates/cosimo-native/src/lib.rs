@@ -11,18 +11,18 @@ mod model;
 pub mod native_hybrid;
 mod ode;
 mod phi;
-mod recipe;
+mod rebuild;
 pub mod solver;
 mod tangents;
 
 pub use closure::{Blueprint, discrete, ode};
 pub use hybrid::{
-    CROWD, CompletedStep, Equations, EventResult, HybridSimulator, InitialState, IntegrationMethod,
-    too_many_events,
+    CompletedStep, Equations, EventResult, HybridSimulator, InitialState, IntegrationMethod,
+    MAX_EVENTS_AT_INSTANT, too_many_events,
 };
 pub use linear::Linear;
 pub use model::{Event, Hybrid, ModelPoint, OutputKind, Quantity, Tangent, Unknown};
 pub use native_hybrid::NativeHybrid;
 pub use ode::{ABILITIES, Model, Ode};
-pub use recipe::ParameterRebuild;
+pub use rebuild::ParameterRebuild;
 pub use solver::Solver;

@@ -14,7 +14,7 @@ use cosimo_ode::{Absolute, Settings};
 use crate::hybrid::{Equations, EventResult, HybridSimulator, InitialState, IntegrationMethod};
 use crate::model::{Hybrid, ModelPoint};
 use crate::ode::ABILITIES;
-use crate::recipe::ParameterRebuild;
+use crate::rebuild::ParameterRebuild;
 use crate::tangents::Tangents;
 
 /// The option `solver` of models that are integrated.
@@ -144,26 +144,26 @@ impl NativeEquations {
 }
 
 impl Equations for NativeEquations {
-    fn enter(&mut self, _setup: &Setup) -> Result<bool, SimulatorError> {
+    fn enter_initialization(&mut self, _setup: &Setup) -> Result<bool, SimulatorError> {
         self.memory = Memory::new(self.model.initial().1.into());
         Ok(false)
     }
 
     /// The first event is due: it says when the next one is.
-    fn begin(&mut self, _at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
+    fn exit_initialization(&mut self, _at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
         x.copy_from_slice(&self.model.initial().0);
         let settled = EventResult { next_event: f64::INFINITY, ended: None };
-        Ok(InitialState { settled, due: true, settings: self.settings.clone() })
+        Ok(InitialState { event: settled, due: true, settings: self.settings.clone() })
     }
 
-    fn stand(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError> {
+    fn set_point(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError> {
         self.t = t;
         self.x.copy_from_slice(x);
         self.u.copy_from_slice(u);
         Ok(())
     }
 
-    fn take_efforts(&mut self, _ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError> {
+    fn set_efforts(&mut self, _ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError> {
         self.u.copy_from_slice(u);
         Ok(())
     }
@@ -222,20 +222,25 @@ impl Equations for NativeEquations {
         self.memory.restore(slot)
     }
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         self.memory.serialize(into)
     }
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         self.memory.deserialize(from)
     }
 
-    fn foreign(bytes: usize) -> String {
+    fn foreign_state_message(bytes: usize) -> String {
         format!("{bytes} bytes are no state of this model with these parameters")
     }
 
-    fn tune(&mut self, interface: &Interface, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        self.model = ParameterRebuild::rebuilt(&mut self.recipe, interface, parameter, value)?;
+    fn set_parameter(
+        &mut self,
+        interface: &Interface,
+        parameter: usize,
+        value: f64,
+    ) -> Result<(), SimulatorError> {
+        self.model = ParameterRebuild::rebuild(&mut self.recipe, interface, parameter, value)?;
         Ok(())
     }
 }

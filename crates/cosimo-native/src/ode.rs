@@ -16,7 +16,7 @@ use cosimo_core::{
 
 use crate::linear::Linear;
 use crate::model::{Quantity, Tangent, Unknown};
-use crate::recipe::ParameterRebuild;
+use crate::rebuild::ParameterRebuild;
 use crate::solver::{Exact, Explicit, Solver};
 use crate::tangents::Tangents;
 
@@ -213,7 +213,7 @@ impl<M: Model + 'static> Simulator for Ode<M> {
 impl<M: Model + 'static> TunableParameters for Ode<M> {
     /// Equations and solver are built anew; states and inputs stay.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        let rebuilt = ParameterRebuild::rebuilt(&mut self.recipe, &self.interface, parameter, value)?;
+        let rebuilt = ParameterRebuild::rebuild(&mut self.recipe, &self.interface, parameter, value)?;
         (self.model, self.stepper) = (rebuilt.model, rebuilt.stepper);
         Ok(())
     }

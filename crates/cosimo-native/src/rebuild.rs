@@ -18,7 +18,7 @@ impl<T> ParameterRebuild<T> {
     }
 
     /// By the place of the parameter among the tunable ones.
-    pub(crate) fn rebuilt(
+    pub(crate) fn rebuild(
         recipe: &mut Option<ParameterRebuild<T>>,
         interface: &Interface,
         parameter: usize,
@@ -27,7 +27,7 @@ impl<T> ParameterRebuild<T> {
         let name = interface.tunable.get(parameter);
         match recipe.as_mut().zip(name) {
             Some((ParameterRebuild(rebuild), name)) => rebuild(name, value),
-            None => Err(SimulatorError::new("tune", "there is no such parameter")),
+            None => Err(SimulatorError::new("set_parameter", "there is no such parameter")),
         }
     }
 }

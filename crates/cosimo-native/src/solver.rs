@@ -73,7 +73,7 @@ impl Explicit {
                 let h = size / micro_steps as f64;
                 let later = usize::from(matches!(self.solver, Solver::EulerEnd { .. }));
                 for i in 0..micro_steps {
-                    look(inputs, (i + later) as f64 * h, u);
+                    evaluate_inputs(inputs, (i + later) as f64 * h, u);
                     model.derivatives_at(start + i as f64 * h, x, u, k1);
                     for (x, dx) in x.iter_mut().zip(&*k1) {
                         *x += h * dx;
@@ -86,14 +86,14 @@ impl Explicit {
                 let stage = &mut self.stage;
                 for i in 0..micro_steps {
                     let s = i as f64 * h;
-                    look(inputs, s, u);
+                    evaluate_inputs(inputs, s, u);
                     model.derivatives_at(start + s, x, u, k1);
-                    look(inputs, s + h / 2.0, u);
+                    evaluate_inputs(inputs, s + h / 2.0, u);
                     ahead(x, h / 2.0, k1, stage);
                     model.derivatives_at(start + s + h / 2.0, stage, u, k2);
                     ahead(x, h / 2.0, k2, stage);
                     model.derivatives_at(start + s + h / 2.0, stage, u, k3);
-                    look(inputs, s + h, u);
+                    evaluate_inputs(inputs, s + h, u);
                     ahead(x, h, k3, stage);
                     model.derivatives_at(start + s + h, stage, u, k4);
                     for j in 0..x.len() {
@@ -106,7 +106,7 @@ impl Explicit {
     }
 }
 
-fn look(inputs: &Inputs<'_>, s: f64, u: &mut [f64]) {
+fn evaluate_inputs(inputs: &Inputs<'_>, s: f64, u: &mut [f64]) {
     for (port, u) in u.iter_mut().enumerate() {
         *u = inputs.at(port, s);
     }
@@ -138,7 +138,7 @@ pub(crate) struct Exact {
     next: Vec<f64>,
     areas: Vec<f64>,
     /// Integrals of the inputs.
-    given: Vec<f64>,
+    input_integrals: Vec<f64>,
 }
 
 impl Exact {
@@ -152,7 +152,7 @@ impl Exact {
             area: Flow::new(states, inputs),
             next: vec![0.0; states],
             areas: vec![0.0; states],
-            given: vec![0.0; inputs],
+            input_integrals: vec![0.0; inputs],
         }
     }
 
@@ -172,10 +172,10 @@ impl Exact {
         }
         if !integrals.is_empty() {
             self.area.apply(x, inputs.segments, &mut self.areas);
-            for (given, segment) in self.given.iter_mut().zip(inputs.segments) {
+            for (given, segment) in self.input_integrals.iter_mut().zip(inputs.segments) {
                 *given = segment.integral(size);
             }
-            combine(&self.model.c, &self.areas, &self.model.d, &self.given, integrals);
+            combine(&self.model.c, &self.areas, &self.model.d, &self.input_integrals, integrals);
         }
         self.end.apply(x, inputs.segments, &mut self.next);
         x.copy_from_slice(&self.next);

@@ -165,7 +165,7 @@ impl Clocks for ClockState {
         Ok(())
     }
 
-    fn freeze(&self, into: &mut Vec<u8>) {
+    fn serialize(&self, into: &mut Vec<u8>) {
         let flags =
             u64::from(self.tick_active) | u64::from(self.alarm_active) << 1 | u64::from(self.untold) << 2;
         let words = [
@@ -178,7 +178,7 @@ impl Clocks for ClockState {
         words.iter().for_each(|word| into.extend_from_slice(&word.to_le_bytes()));
     }
 
-    fn thaw<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]> {
+    fn deserialize<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]> {
         let (bytes, rest) = from.split_at_checked(40)?;
         let (words, _) = bytes.as_chunks::<8>();
         let word = |at: usize| u64::from_le_bytes(words[at]);
@@ -209,11 +209,11 @@ mod tests {
         }
         clocks.set(TICK, true, 0.75).unwrap();
         let mut bytes = Vec::new();
-        clocks.freeze(&mut bytes);
+        clocks.serialize(&mut bytes);
         bytes.push(9);
         let mut other = ClockState::new(0.0);
-        assert_eq!(other.thaw(&bytes), Some(&[9][..]));
-        assert_eq!((other, other.thaw(&bytes[..30])), (clocks, None));
+        assert_eq!(other.deserialize(&bytes), Some(&[9][..]));
+        assert_eq!((other, other.deserialize(&bytes[..30])), (clocks, None));
         assert!(clocks.untold && clocks.is_active(2));
     }
 

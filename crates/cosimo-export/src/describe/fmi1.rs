@@ -15,10 +15,10 @@ pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
     xml.open("Implementation");
     xml.open("CoSimulation_StandAlone");
     xml.leaf("Capabilities")
-        .set("canHandleVariableCommunicationStepSize", !facts.can.fixed_step)
+        .set("canHandleVariableCommunicationStepSize", !facts.capabilities.fixed_step)
         .set("canHandleEvents", true)
-        .set("canInterpolateInputs", facts.can.interpolates)
-        .set("maxOutputDerivativeOrder", facts.can.output_order)
+        .set("canInterpolateInputs", facts.capabilities.interpolates)
+        .set("maxOutputDerivativeOrder", facts.capabilities.output_order)
         .set("canNotUseMemoryManagementFunctions", true);
 }
 

@@ -25,7 +25,7 @@ pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
 }
 
 fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
-    let (can, identifier) = (facts.can, facts.design.identifier());
+    let (can, identifier) = (facts.capabilities, facts.design.identifier());
     let abilities = |tag: &mut Tag<'_>, derivative: bool| {
         tag.set("canNotUseMemoryManagementFunctions", true)
             .set("canGetAndSetFMUstate", can.rollback)

@@ -29,7 +29,7 @@ pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
 }
 
 fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
-    let (can, identifier) = (facts.can, facts.design.identifier());
+    let (can, identifier) = (facts.capabilities, facts.design.identifier());
     let abilities = |tag: &mut Tag<'_>, derivatives: bool| {
         tag.set("modelIdentifier", &identifier)
             .set("canGetAndSetFMUState", can.rollback)
@@ -49,14 +49,15 @@ fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
             .set("maxOutputDerivativeOrder", can.output_order)
             .set("providesIntermediateUpdate", can.intermediate)
             .set("mightReturnEarlyFromDoStep", can.event_mode)
-            .set("canReturnEarlyAfterIntermediateUpdate", can.walks)
+            .set("canReturnEarlyAfterIntermediateUpdate", can.shows_solver_steps)
             .set("hasEventMode", can.event_mode);
     }
 }
 
 fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &ExportedVariable, reference: usize) {
     let (element, nature, list) = (variable.kind.name(), variable.nature, &facts.variables.list);
-    let between = facts.can.intermediate && matches!(variable.role, Role::Input(_) | Role::Output(_));
+    let between =
+        facts.capabilities.intermediate && matches!(variable.role, Role::Input(_) | Role::Output(_));
     let clock = variable.clocked_by.map(Role::Clock);
     // Texts and bytes have an element for their start.
     let start = facts.start_text(variable);

@@ -22,7 +22,7 @@ pub(crate) struct Capabilities {
     pub(crate) interpolates: bool,
     pub(crate) intermediate: bool,
     /// Shows every step of its solver, and returns after one where the importer wants that.
-    pub(crate) walks: bool,
+    pub(crate) shows_solver_steps: bool,
     /// Co-simulation with time events that the importer may handle.
     pub(crate) event_mode: bool,
     /// Derivatives of outputs by time, up to this order.
@@ -51,7 +51,7 @@ impl Capabilities {
             interpolates: design.variant == Variant::Interpolates,
             intermediate: design.variant == Variant::Intermediate
                 || (design.line && design.version == Version::Three),
-            walks: design.line && design.version == Version::Three,
+            shows_solver_steps: design.line && design.version == Version::Three,
             event_mode: model.hybrid && model.echoes.is_empty() && design.version == Version::Three,
             output_order: u32::from(abilities.slopes),
             // An effort that follows the flow is none that derivatives are told by.
@@ -72,7 +72,7 @@ pub(crate) struct Facts<'a> {
     /// Where the importer may solve them.
     pub(crate) equations: Option<&'a dyn Hybrid>,
     pub(crate) variables: &'a Variables,
-    pub(crate) can: Capabilities,
+    pub(crate) capabilities: Capabilities,
     pub(crate) token: &'a str,
 }
 
@@ -198,7 +198,9 @@ impl Facts<'_> {
     fn start_text(&self, variable: &ExportedVariable) -> Option<&'static str> {
         match variable.role {
             Role::Text(at) => Some(self.variables.texts[at].start),
-            Role::Heard(_) if matches!(variable.kind, VariableType::Text | VariableType::Binary) => Some(""),
+            Role::EchoInput(_) if matches!(variable.kind, VariableType::Text | VariableType::Binary) => {
+                Some("")
+            }
             _ => None,
         }
     }
@@ -244,15 +246,19 @@ fn outputs(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
 }
 
 fn derivatives(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
-    felt(facts, &facts.variables.derivatives, Unknown::Derivative)
+    dependent(facts, &facts.variables.derivatives, Unknown::Derivative)
 }
 
 fn indicators(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
-    felt(facts, &facts.variables.indicators, Unknown::Indicator)
+    dependent(facts, &facts.variables.indicators, Unknown::Indicator)
 }
 
 /// Values that may feel states and inputs alike.
-fn felt(facts: &Facts<'_>, references: &[usize], unknown: fn(usize) -> Unknown) -> Vec<ModelStructureEntry> {
+fn dependent(
+    facts: &Facts<'_>,
+    references: &[usize],
+    unknown: fn(usize) -> Unknown,
+) -> Vec<ModelStructureEntry> {
     let told = |(place, reference): (usize, &usize)| {
         let value = unknown(place);
         let inputs = facts.variables.inputs.iter().enumerate();

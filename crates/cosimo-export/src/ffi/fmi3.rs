@@ -279,7 +279,7 @@ unsafe extern "C" fn fmi3DoStep(
     let callback = unsafe { c.cast::<Handle>().as_ref() }
         .filter(|handle| handle.instance.can.intermediate)
         .and_then(|handle| handle.callback);
-    let step = DoStepCall { c, asked: (from, size, promise), event_needed, terminate, early, last };
+    let step = DoStepCall { c, arguments: (from, size, promise), event_needed, terminate, early, last };
     let status = step.piece("fmi3DoStep", |instance| {
         // SAFETY: the importer's places for results, or null, which is refused.
         unsafe {
@@ -290,9 +290,11 @@ unsafe extern "C" fn fmi3DoStep(
         if callback.is_none() { step.finish(instance) } else { Ok(()) }
     });
     match callback {
-        Some(callback) if status == 0 => {
-            step.converse(IntermediateCallback { callback, wishes: false, from_when: 0.0 })
-        }
+        Some(callback) if status == 0 => step.step_with_callback(IntermediateCallback {
+            callback,
+            return_requested: false,
+            return_at: 0.0,
+        }),
         _ => status,
     }
 }
@@ -303,7 +305,7 @@ unsafe extern "C" fn fmi3DoStep(
 struct DoStepCall {
     c: *mut c_void,
     /// From when, how long, and whether the importer promised not to return.
-    asked: (f64, f64, bool),
+    arguments: (f64, f64, bool),
     event_needed: *mut bool,
     terminate: *mut bool,
     early: *mut bool,
@@ -313,8 +315,8 @@ struct DoStepCall {
 /// The importer's callback, and what it said last.
 struct IntermediateCallback {
     callback: Callback,
-    wishes: bool,
-    from_when: f64,
+    return_requested: bool,
+    return_at: f64,
 }
 
 impl IntermediateCallback {
@@ -324,7 +326,16 @@ impl IntermediateCallback {
         let Callback { update, environment } = self.callback;
         // SAFETY: the importer gave this function and environment for exactly these calls.
         unsafe {
-            update(environment, at, ask, show, finished, may_return, &mut self.wishes, &mut self.from_when);
+            update(
+                environment,
+                at,
+                ask,
+                show,
+                finished,
+                may_return,
+                &mut self.return_requested,
+                &mut self.return_at,
+            );
         }
     }
 }
@@ -335,7 +346,7 @@ impl DoStepCall {
             let StepEnd { event, early, terminate } = instance.end();
             let words = [(event, ", event"), (early, ", early"), (terminate, ", terminate")];
             let end: String = words.into_iter().filter_map(|(said, word)| said.then_some(word)).collect();
-            let (from, size, promise) = self.asked;
+            let (from, size, promise) = self.arguments;
             format!("{from:?}, {size:?}, {promise}{end}")
         };
         // SAFETY: the importer keeps to the header of the standard, and no other piece is under way.
@@ -363,8 +374,8 @@ impl DoStepCall {
     }
 
     /// The step with the importer's callback: through it, to its end, and a look at that.
-    fn converse(self, mut talk: IntermediateCallback) -> c_int {
-        let status = self.walk(&mut talk);
+    fn step_with_callback(self, mut talk: IntermediateCallback) -> c_int {
+        let status = self.run_solver_steps(&mut talk);
         if status > 1 {
             return status;
         }
@@ -372,20 +383,24 @@ impl DoStepCall {
         if status > 1 {
             return status;
         }
-        let (looked, at) = self.look("fmi3DoStep, look", ExportedInstance::look);
+        let (looked, at) = self.piece_with_time("fmi3DoStep, look", ExportedInstance::show_end);
         if looked != 0 {
             return looked;
         }
         // SAFETY: no piece is under way.
         unsafe {
             talk.update(at, [false, true, true, false]);
-            self.instance().leave();
+            self.instance().leave_intermediate();
         }
         status
     }
 
     /// A piece after which the importer may look at an instant.
-    fn look(self, name: &str, look: fn(&mut ExportedInstance) -> Result<f64, Refusal>) -> (c_int, f64) {
+    fn piece_with_time(
+        self,
+        name: &str,
+        look: fn(&mut ExportedInstance) -> Result<f64, Refusal>,
+    ) -> (c_int, f64) {
         let mut at = 0.0;
         let status = self.piece(name, |instance| {
             at = look(instance)?;
@@ -395,30 +410,31 @@ impl DoStepCall {
     }
 
     /// Asks for inputs, once or before every step of the solver, and shows what each of these steps reached.
-    fn walk(self, talk: &mut IntermediateCallback) -> c_int {
+    fn run_solver_steps(self, talk: &mut IntermediateCallback) -> c_int {
         // SAFETY: no piece is under way, here and below.
         let instance = unsafe { self.instance() };
-        let ((walks, may_return), stretches) = (instance.walks(), instance.stretches());
+        let ((walks, may_return), stretches) = (instance.shows_solver_steps(), instance.stretches());
         let mut asked = false;
         loop {
             if stretches {
-                let (planned, at) = self.look("fmi3DoStep, next step", ExportedInstance::plan_piece);
+                let (planned, at) =
+                    self.piece_with_time("fmi3DoStep, next step", ExportedInstance::plan_piece);
                 if planned > 1 {
                     return planned;
                 }
                 // SAFETY: as above.
                 unsafe {
                     talk.update(at, [false, true, false, false]);
-                    self.instance().leave();
+                    self.instance().leave_intermediate();
                 }
             }
             if stretches || !asked {
                 for sample in 0..SAMPLES {
                     // SAFETY: as above.
                     unsafe {
-                        let at = self.instance().ask(sample);
+                        let at = self.instance().request_inputs(sample);
                         talk.update(at, [true, false, false, false]);
-                        self.instance().answer(sample);
+                        self.instance().take_inputs(sample);
                     }
                 }
                 asked = true;
@@ -428,9 +444,9 @@ impl DoStepCall {
             }
             let (mut at, mut walked) = (0.0, SolverStep::Through);
             let status = self.piece("fmi3DoStep, inner step", |instance| {
-                walked = instance.walk()?;
+                walked = instance.solver_step()?;
                 if walked == SolverStep::On {
-                    at = instance.look()?;
+                    at = instance.show_end()?;
                 }
                 Ok(())
             });
@@ -445,8 +461,8 @@ impl DoStepCall {
             // SAFETY: as above.
             unsafe {
                 talk.update(at, [false, true, true, may_return]);
-                self.instance().leave();
-                if talk.wishes && may_return {
+                self.instance().leave_intermediate();
+                if talk.return_requested && may_return {
                     self.instance().return_early();
                     return 0;
                 }

@@ -115,7 +115,7 @@ unsafe fn call(
     }));
     let outcome = outcome.unwrap_or_else(|panic| {
         instance.mode = Mode::Dead;
-        Err(Refusal::new(Status::Fatal, words(&*panic)))
+        Err(Refusal::new(Status::Fatal, panic_text(&*panic)))
     });
     if instance.equipment.records() {
         let outcome = match &outcome {
@@ -150,7 +150,7 @@ fn panic_quietly() {
 }
 
 /// What a panic said, and where.
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
     format!("panicked at {}: {text}", WHERE.take())
@@ -170,7 +170,7 @@ fn instantiate(
     let made = catch_unwind(AssertUnwindSafe(|| {
         ExportedInstance::new(&resources?, (version, kind, manners), name, token)
     }));
-    let made = made.unwrap_or_else(|panic| Err(words(&*panic)));
+    let made = made.unwrap_or_else(|panic| Err(panic_text(&*panic)));
     match made {
         Ok(mut instance) => {
             let equipment = &mut instance.equipment;

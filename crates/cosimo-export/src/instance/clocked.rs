@@ -36,11 +36,11 @@ impl ExportedInstance {
         let time = self.time;
         // All or nothing.
         let mut before = Vec::new();
-        self.clocks()?.freeze(&mut before);
+        self.clocks()?.serialize(&mut before);
         for (reference, value) in references.iter().zip(values) {
             let clock = self.clock(*reference)?;
             if let Err(message) = self.clocks()?.set(clock, *value != 0, time) {
-                self.clocks()?.thaw(&before);
+                self.clocks()?.deserialize(&before);
                 return Err(message.into());
             }
         }

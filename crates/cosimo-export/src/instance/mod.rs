@@ -159,7 +159,7 @@ pub(crate) struct ExportedInstance {
     version: Version,
     /// Co-simulation or model exchange.
     kind: InterfaceType,
-    manners: ImporterAbilities,
+    importer: ImporterAbilities,
     /// Token and kind: what a serialised state belongs to.
     identity: String,
     model: ExportedModel,
@@ -177,7 +177,7 @@ pub(crate) struct ExportedInstance {
     parameters: Vec<f64>,
     texts: Vec<CString>,
     /// What was heard and is to be shown again.
-    heard: Vec<Datum>,
+    echo_inputs: Vec<Datum>,
     clocks: Option<Box<dyn Clocks>>,
     /// What is assumed of each input from now on; a constant unless derivatives were given.
     inputs: Vec<Segment>,
@@ -189,7 +189,7 @@ pub(crate) struct ExportedInstance {
     /// The parameters changed since the model was opened.
     stale: bool,
     /// The inputs changed since the simulator saw them.
-    unsettled: bool,
+    inputs_changed: bool,
     /// `outputs` are those of now.
     current: bool,
     /// The importer promised never to go back before this instant.
@@ -219,7 +219,7 @@ impl ExportedInstance {
             return Err(format!("this FMU is one of FMI {}", design.version.text()));
         }
         if !design.kind.offers(kind) {
-            return Err(format!("this FMU is for {} only", said(design.kind)));
+            return Err(format!("this FMU is for {} only", kind_name(design.kind)));
         }
         let model = ExportedModel::of(&design)?;
         let parameters = model.defaults();
@@ -248,8 +248,8 @@ impl ExportedInstance {
         let mut instance = ExportedInstance {
             version,
             kind,
-            manners,
-            identity: format!("{token} for {}", said(kind)),
+            importer: manners,
+            identity: format!("{token} for {}", kind_name(kind)),
             variables,
             can,
             mode: Mode::Instantiated,
@@ -261,7 +261,7 @@ impl ExportedInstance {
             steps: 0,
             parameters,
             texts: Vec::new(),
-            heard: Vec::new(),
+            echo_inputs: Vec::new(),
             clocks: None,
             inputs: vec![Segment::ZERO; inputs],
             lines,
@@ -269,7 +269,7 @@ impl ExportedInstance {
             slopes: if can.output_order > 0 { vec![0.0; outputs] } else { Vec::new() },
             jacobian: vec![0.0; inputs * outputs],
             stale: false,
-            unsettled: true,
+            inputs_changed: true,
             current: false,
             promised: f64::NEG_INFINITY,
             pending: Pending::new(inputs),
@@ -286,7 +286,7 @@ impl ExportedInstance {
     fn begin(&mut self) {
         self.mode = Mode::Instantiated;
         (self.time, self.start, self.stop, self.step, self.steps) = (0.0, 0.0, None, None, 0);
-        (self.stale, self.unsettled, self.current) = (true, true, false);
+        (self.stale, self.inputs_changed, self.current) = (true, true, false);
         (self.set_up, self.promised) = (false, f64::NEG_INFINITY);
         self.parameters = self.model.defaults();
         for port in 0..self.inputs.len() {
@@ -296,7 +296,7 @@ impl ExportedInstance {
         let text = |text: &crate::variables::TextParameter| CString::new(text.start).unwrap_or_default();
         self.texts = self.variables.texts.iter().map(text).collect();
         self.clocks = self.model.clocks.map(|clocks| (clocks.start)(0.0));
-        self.heard = self.model.echoes.iter().map(|kind| Datum::start(*kind)).collect();
+        self.echo_inputs = self.model.echoes.iter().map(|kind| Datum::start(*kind)).collect();
         self.equipment.begin();
     }
 
@@ -314,7 +314,7 @@ impl ExportedInstance {
             return Ok(());
         }
         if modes.is_empty() {
-            return Err(format!("this instance is one for {}", said(self.kind)).into());
+            return Err(format!("this instance is one for {}", kind_name(self.kind)).into());
         }
         let clause = rules::clause(self.kind, self.version);
         Err(format!("it must not be called {} ({clause})", self.mode).into())
@@ -346,7 +346,7 @@ impl ExportedInstance {
     pub(crate) fn exit_initialization(&mut self) -> CallResult {
         self.allow(Call::ExitInitialization)?;
         self.refresh()?;
-        if self.kind == InterfaceType::ModelExchange || self.manners.event_mode {
+        if self.kind == InterfaceType::ModelExchange || self.importer.event_mode {
             self.mode = Mode::Event;
         } else {
             self.handle_event();
@@ -376,24 +376,24 @@ impl ExportedInstance {
             InstanceBody::Exchanged(exchange) => {
                 let (equations, point) = exchange.at(self.time, &self.inputs);
                 equations.outputs(&point, &mut self.outputs);
-                self.unsettled = false;
+                self.inputs_changed = false;
                 return Ok(());
             }
         };
-        if self.unsettled {
+        if self.inputs_changed {
             let at = Time::new(self.time).ok_or("the time is not a number")?;
             let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
             simulator.set_inputs(at, &Inputs::of(&self.inputs[..told]))?;
-            (self.unsettled, self.current) = (false, false);
+            (self.inputs_changed, self.current) = (false, false);
         }
         if !self.current {
-            self.show()?;
+            self.read_outputs()?;
         }
         Ok(())
     }
 
     /// `outputs` are what the model shows, whatever inputs it has not seen yet.
-    fn show(&mut self) -> CallResult {
+    fn read_outputs(&mut self) -> CallResult {
         let InstanceBody::Stepped(simulator) = &mut self.body else { return Ok(()) };
         let shown = self.lines.as_ref().map_or(self.outputs.len(), |lines| lines.shown);
         let (own, rest) = self.outputs.split_at_mut(shown);
@@ -432,7 +432,7 @@ impl ExportedInstance {
                     InstanceBody::Stepped(simulator)
                 }
             };
-            (self.stale, self.unsettled) = (false, true);
+            (self.stale, self.inputs_changed) = (false, true);
         }
         Ok(())
     }
@@ -458,29 +458,29 @@ impl ExportedInstance {
                 stop: None,
                 step: None,
                 steps: 0,
-                unsettled: true,
+                inputs_changed: true,
                 parameters: self.parameters.clone(),
                 inputs: self.inputs.clone(),
-                frozen: Vec::new(),
+                simulator_state: Vec::new(),
             }),
         };
         (state.mode, state.time, state.start, state.stop) = (self.mode, self.time, self.start, self.stop);
-        (state.step, state.steps, state.unsettled) = (self.step, self.steps, self.unsettled);
+        (state.step, state.steps, state.inputs_changed) = (self.step, self.steps, self.inputs_changed);
         state.parameters.clone_from(&self.parameters);
         state.inputs.clone_from(&self.inputs);
-        state.frozen.clear();
-        datum::serialize(&self.heard, &mut state.frozen);
+        state.simulator_state.clear();
+        datum::serialize(&self.echo_inputs, &mut state.simulator_state);
         if let Some(clocks) = &self.clocks {
-            clocks.freeze(&mut state.frozen);
+            clocks.serialize(&mut state.simulator_state);
         }
         if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
-            control.serialize(&mut state.frozen);
+            control.serialize(&mut state.simulator_state);
         }
         match &mut self.body {
             InstanceBody::Stepped(simulator) => {
-                simulator.need_serialize_state()?.serialize(&mut state.frozen)?
+                simulator.need_serialize_state()?.serialize(&mut state.simulator_state)?
             }
-            InstanceBody::Exchanged(exchange) => exchange.serialize(&mut state.frozen),
+            InstanceBody::Exchanged(exchange) => exchange.serialize(&mut state.simulator_state),
         }
         Ok(fresh)
     }
@@ -504,10 +504,11 @@ impl ExportedInstance {
             self.reopen()?;
         }
         let cut_off = "the state is cut off";
-        let (heard, mut frozen) = datum::deserialize(&self.heard, &state.frozen).ok_or(cut_off)?;
+        let (heard, mut frozen) =
+            datum::deserialize(&self.echo_inputs, &state.simulator_state).ok_or(cut_off)?;
         let mut clocks = self.model.clocks.map(|clocks| (clocks.start)(0.0));
         if let Some(clocks) = &mut clocks {
-            frozen = clocks.thaw(frozen).ok_or(cut_off)?;
+            frozen = clocks.deserialize(frozen).ok_or(cut_off)?;
         }
         let mut thawed = None;
         if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
@@ -518,7 +519,7 @@ impl ExportedInstance {
             InstanceBody::Stepped(simulator) => simulator.need_serialize_state()?.deserialize(frozen)?,
             InstanceBody::Exchanged(exchange) => exchange.deserialize(frozen)?,
         }
-        (self.heard, self.clocks) = (heard, clocks);
+        (self.echo_inputs, self.clocks) = (heard, clocks);
         if let (Some(lines), Some(thawed)) = (&mut self.lines, thawed)
             && let Some(control) = &mut lines.control
         {
@@ -526,7 +527,7 @@ impl ExportedInstance {
         }
         self.inputs.clone_from(&state.inputs);
         (self.mode, self.time, self.start, self.stop) = (state.mode, state.time, state.start, state.stop);
-        (self.step, self.steps, self.unsettled) = (state.step, state.steps, state.unsettled);
+        (self.step, self.steps, self.inputs_changed) = (state.step, state.steps, state.inputs_changed);
         (self.set_up, self.current) = (true, false);
         Ok(())
     }
@@ -537,7 +538,7 @@ impl ExportedInstance {
     }
 }
 
-fn said(kind: InterfaceType) -> &'static str {
+fn kind_name(kind: InterfaceType) -> &'static str {
     match kind {
         InterfaceType::CoSimulation => "co-simulation",
         InterfaceType::ModelExchange => "model exchange",

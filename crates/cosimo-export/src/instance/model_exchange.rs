@@ -129,7 +129,7 @@ impl EquationsState {
 }
 
 /// The equations where a simulator stands that solves them itself.
-pub(super) fn beside(
+pub(super) fn equations_at(
     model: &ExportedModel,
     simulator: &mut dyn Simulator,
     parameters: &[f64],
@@ -144,7 +144,7 @@ pub(super) fn beside(
     Ok(opened)
 }
 
-pub(super) fn exchanged(body: &mut InstanceBody) -> Result<&mut EquationsState, Refusal> {
+pub(super) fn equations_of(body: &mut InstanceBody) -> Result<&mut EquationsState, Refusal> {
     match body {
         InstanceBody::Exchanged(exchange) => Ok(exchange),
         InstanceBody::Stepped(_) => Err("this instance is one for co-simulation".into()),
@@ -157,7 +157,7 @@ fn beyond(time: f64, limit: f64) -> bool {
 }
 
 /// An array of the importer against how many there are.
-fn as_long(found: usize, wanted: usize, what: &str) -> CallResult {
+fn check_length(found: usize, wanted: usize, what: &str) -> CallResult {
     if found == wanted {
         return Ok(());
     }
@@ -167,20 +167,21 @@ fn as_long(found: usize, wanted: usize, what: &str) -> CallResult {
 impl ExportedInstance {
     pub(crate) fn enter_event(&mut self) -> CallResult {
         self.allow(Call::EnterEvent)?;
-        if self.kind != InterfaceType::ModelExchange && !self.manners.event_mode {
+        if self.kind != InterfaceType::ModelExchange && !self.importer.event_mode {
             return Err("it was instantiated without event mode".into());
         }
-        self.warning_late_event();
+        self.warn_late_event();
         let time = self.time;
-        let now = &mut exchanged(&mut self.body)?.now;
+        let now = &mut equations_of(&mut self.body)?.now;
         (now.round, now.settled, now.event, now.due) = (0, false, time, false);
         self.mode = Mode::Event;
         Ok(())
     }
 
     /// Time events are told in advance; a later accepted instant has stepped over one.
-    fn warning_late_event(&mut self) {
-        let (time, next) = (self.time, exchanged(&mut self.body).ok().and_then(|exchange| exchange.now.next));
+    fn warn_late_event(&mut self) {
+        let (time, next) =
+            (self.time, equations_of(&mut self.body).ok().and_then(|exchange| exchange.now.next));
         if let Some(next) = next.filter(|next| beyond(time, *next)) {
             self.equipment.warning(&format!("t = {time} lies behind the time event at {next}"));
         }
@@ -191,7 +192,7 @@ impl ExportedInstance {
         if let Some(clocks) = &mut self.clocks {
             clocks.update(self.time);
         }
-        let exchange = exchanged(&mut self.body)?;
+        let exchange = equations_of(&mut self.body)?;
         let first = exchange.now.round == 0;
         let mut update = exchange.update(self.time, &self.inputs, self.can.rounds);
         let now = &mut exchange.now;
@@ -221,7 +222,7 @@ impl ExportedInstance {
         let function =
             if self.version == Version::Two { "fmi2NewDiscreteStates" } else { "fmi3UpdateDiscreteStates" };
         let time = self.time;
-        let now = &mut exchanged(&mut self.body)?.now;
+        let now = &mut equations_of(&mut self.body)?.now;
         if now.ended {
             return Err("the model asked for the end of the run".into());
         }
@@ -236,9 +237,9 @@ impl ExportedInstance {
     /// Returns whether an event is wanted, and whether the run should end.
     pub(crate) fn completed_step(&mut self, promise: bool) -> Result<(bool, bool), Refusal> {
         self.allow(Call::CompletedStep)?;
-        self.warning_late_event();
+        self.warn_late_event();
         let (time, every) = (self.time, self.can.step_events);
-        let now = &mut exchanged(&mut self.body)?.now;
+        let now = &mut equations_of(&mut self.body)?.now;
         now.completed = [now.completed[1], time];
         now.steps += 1;
         let event = every > 0 && now.steps.is_multiple_of(every);
@@ -251,7 +252,7 @@ impl ExportedInstance {
 
     pub(crate) fn set_time(&mut self, time: f64) -> CallResult {
         self.allow(Call::SetTime)?;
-        let now = &exchanged(&mut self.body)?.now;
+        let now = &equations_of(&mut self.body)?.now;
         let (earliest, settled, stateless) =
             (now.event.max(now.completed[0]), now.settled && !now.ended, now.x.is_empty());
         if !time.is_finite() {
@@ -274,7 +275,7 @@ impl ExportedInstance {
                 return Err("`fmi2NewDiscreteStates` must be called until it needs no further update".into());
             }
             // The next event instant: this leaves the event and begins the next.
-            let now = &mut exchanged(&mut self.body)?.now;
+            let now = &mut equations_of(&mut self.body)?.now;
             (now.round, now.settled, now.event) = (0, false, time);
         }
         self.time = time;
@@ -283,8 +284,8 @@ impl ExportedInstance {
 
     pub(crate) fn set_continuous_states(&mut self, values: &[f64]) -> CallResult {
         self.allow(Call::SetContinuousStates)?;
-        let x = &mut exchanged(&mut self.body)?.now.x;
-        as_long(values.len(), x.len(), "continuous states")?;
+        let x = &mut equations_of(&mut self.body)?.now.x;
+        check_length(values.len(), x.len(), "continuous states")?;
         x.copy_from_slice(values);
         Ok(())
     }
@@ -292,8 +293,8 @@ impl ExportedInstance {
     pub(crate) fn continuous_states(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetContinuousStates)?;
         self.reopen()?;
-        let x = &exchanged(&mut self.body)?.now.x;
-        as_long(into.len(), x.len(), "continuous states")?;
+        let x = &equations_of(&mut self.body)?.now.x;
+        check_length(into.len(), x.len(), "continuous states")?;
         into.copy_from_slice(x);
         Ok(())
     }
@@ -301,8 +302,8 @@ impl ExportedInstance {
     pub(crate) fn derivatives(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetDerivatives)?;
         self.reopen()?;
-        let exchange = exchanged(&mut self.body)?;
-        as_long(into.len(), exchange.now.x.len(), "continuous states")?;
+        let exchange = equations_of(&mut self.body)?;
+        check_length(into.len(), exchange.now.x.len(), "continuous states")?;
         let (equations, point) = exchange.at(self.time, &self.inputs);
         equations.derivatives(&point, into);
         if let HookEffect::Refuse(refusal) = self.equipment.on_derivatives(&self.parameters) {
@@ -315,9 +316,9 @@ impl ExportedInstance {
     pub(crate) fn event_indicators(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetIndicators)?;
         self.reopen()?;
-        let count = self.told_indicators()?;
-        as_long(into.len(), count, "event indicators")?;
-        let exchange = exchanged(&mut self.body)?;
+        let count = self.declared_indicators()?;
+        check_length(into.len(), count, "event indicators")?;
+        let exchange = equations_of(&mut self.body)?;
         let into = &mut into[..exchange.indicators];
         let (equations, point) = exchange.at(self.time, &self.inputs);
         equations.indicators(&point, into);
@@ -327,8 +328,8 @@ impl ExportedInstance {
     pub(crate) fn nominals(&mut self, into: &mut [f64]) -> CallResult {
         self.allow(Call::GetNominals)?;
         self.reopen()?;
-        let exchange = exchanged(&mut self.body)?;
-        as_long(into.len(), exchange.now.x.len(), "continuous states")?;
+        let exchange = equations_of(&mut self.body)?;
+        check_length(into.len(), exchange.now.x.len(), "continuous states")?;
         exchange.equations.nominals(into);
         Ok(())
     }
@@ -336,11 +337,11 @@ impl ExportedInstance {
     /// How many continuous states and event indicators there are.
     pub(crate) fn counts(&mut self) -> Result<(usize, usize), Refusal> {
         self.allow(Call::GetCounts)?;
-        Ok((exchanged(&mut self.body)?.now.x.len(), self.told_indicators()?))
+        Ok((equations_of(&mut self.body)?.now.x.len(), self.declared_indicators()?))
     }
 
     /// As far as this FMU tells the truth.
-    fn told_indicators(&mut self) -> Result<usize, Refusal> {
-        Ok(exchanged(&mut self.body)?.indicators + self.equipment.more_indicators())
+    fn declared_indicators(&mut self) -> Result<usize, Refusal> {
+        Ok(equations_of(&mut self.body)?.indicators + self.equipment.more_indicators())
     }
 }

@@ -23,10 +23,10 @@ impl ExportedInstance {
     pub(crate) fn get_plain<T: Plain>(&self, references: &[u32], into: &mut [T]) -> CallResult {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
-            let (Role::Heard(place) | Role::Echoed(place)) = self.readable(*reference)?.role else {
+            let (Role::EchoInput(place) | Role::EchoOutput(place)) = self.readable(*reference)?.role else {
                 return Err(self.wrong_type(*reference));
             };
-            *into = T::of(&self.heard[place]).ok_or_else(|| self.wrong_type(*reference))?;
+            *into = T::of(&self.echo_inputs[place]).ok_or_else(|| self.wrong_type(*reference))?;
         }
         Ok(())
     }
@@ -34,24 +34,24 @@ impl ExportedInstance {
     pub(crate) fn set_plain<T: Plain>(&mut self, references: &[u32], values: &[T]) -> CallResult {
         self.allow(if T::REAL { Call::SetReal } else { Call::SetDiscrete })?;
         for (reference, value) in references.iter().zip(values) {
-            let place = self.heard_place(*reference)?;
-            if T::of(&self.heard[place]).is_none() {
+            let place = self.echo_index(*reference)?;
+            if T::of(&self.echo_inputs[place]).is_none() {
                 return Err(self.wrong_type(*reference));
             }
             self.need_item(*reference, &value.hold())?;
         }
         for (reference, value) in references.iter().zip(values) {
-            let place = self.heard_place(*reference)?;
-            self.heard[place] = value.hold();
+            let place = self.echo_index(*reference)?;
+            self.echo_inputs[place] = value.hold();
         }
         Ok(())
     }
 
-    fn heard_place(&self, reference: u32) -> Result<usize, Refusal> {
+    fn echo_index(&self, reference: u32) -> Result<usize, Refusal> {
         let variable = self.variable(reference)?;
         match variable.role {
-            Role::Heard(place) => Ok(place),
-            Role::Echoed(_) => Err(format!("`{}` cannot be set", variable.name).into()),
+            Role::EchoInput(place) => Ok(place),
+            Role::EchoOutput(_) => Err(format!("`{}` cannot be set", variable.name).into()),
             _ => Err(self.wrong_type(reference)),
         }
     }
@@ -70,10 +70,10 @@ impl ExportedInstance {
 
     pub(crate) fn get_binary(&self, reference: u32) -> Result<&[u8], Refusal> {
         self.allow(Call::Get)?;
-        let (Role::Heard(place) | Role::Echoed(place)) = self.readable(reference)?.role else {
+        let (Role::EchoInput(place) | Role::EchoOutput(place)) = self.readable(reference)?.role else {
             return Err(self.wrong_type(reference));
         };
-        match &self.heard[place] {
+        match &self.echo_inputs[place] {
             Datum::Binary(bytes) => Ok(bytes),
             _ => Err(self.wrong_type(reference)),
         }
@@ -82,14 +82,14 @@ impl ExportedInstance {
     pub(crate) fn set_binaries(&mut self, references: &[u32], values: &[&[u8]]) -> CallResult {
         self.allow(Call::SetDiscrete)?;
         for reference in references {
-            let place = self.heard_place(*reference)?;
-            if !matches!(self.heard[place], Datum::Binary(_)) {
+            let place = self.echo_index(*reference)?;
+            if !matches!(self.echo_inputs[place], Datum::Binary(_)) {
                 return Err(self.wrong_type(*reference));
             }
         }
         for (reference, value) in references.iter().zip(values) {
-            let place = self.heard_place(*reference)?;
-            self.heard[place] = Datum::Binary(value.to_vec());
+            let place = self.echo_index(*reference)?;
+            self.echo_inputs[place] = Datum::Binary(value.to_vec());
         }
         Ok(())
     }

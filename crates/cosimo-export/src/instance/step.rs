@@ -6,7 +6,7 @@
 
 use cosimo_core::{Inputs, Segment, Slot, Time, Window};
 
-use super::model_exchange::exchanged;
+use super::model_exchange::equations_of;
 use super::{Call, CallResult, ExportedInstance, InstanceBody, Mode, Refusal, Status};
 use crate::delay_control::DelayControl;
 use crate::design::Version;
@@ -30,7 +30,7 @@ pub(super) struct Pending {
     pub(super) finished: bool,
     samples: Vec<[f64; SAMPLES]>,
     /// It was gone by steps of the solver.
-    walked: bool,
+    stepped_internally: bool,
     /// How it ended.
     end: StepEnd,
 }
@@ -62,7 +62,7 @@ impl Pending {
     }
 
     /// The instant at which the step began.
-    pub(super) fn begun(&self) -> f64 {
+    pub(super) fn start(&self) -> f64 {
         self.from
     }
 }
@@ -75,7 +75,7 @@ fn near(a: f64, b: f64, size: f64) -> bool {
 impl ExportedInstance {
     pub(crate) fn begin_step(&mut self, from: f64, size: f64, promise: bool) -> CallResult {
         self.allow(Call::Step)?;
-        (self.pending.end, self.pending.walked) = (StepEnd::default(), false);
+        (self.pending.end, self.pending.stepped_internally) = (StepEnd::default(), false);
         if let InstanceBody::Exchanged(exchange) = &self.body {
             if exchange.now.due {
                 return Err(
@@ -116,7 +116,7 @@ impl ExportedInstance {
     }
 
     /// The instant of one sample; from now on the importer may set inputs for it.
-    pub(crate) fn ask(&mut self, sample: usize) -> f64 {
+    pub(crate) fn request_inputs(&mut self, sample: usize) -> f64 {
         let (from, size) = self.pending.piece;
         (self.mode, self.pending.finished) = (Mode::Intermediate, false);
         self.pending.at = match sample {
@@ -128,7 +128,7 @@ impl ExportedInstance {
     }
 
     /// Takes what the importer has set, or not set.
-    pub(crate) fn answer(&mut self, sample: usize) {
+    pub(crate) fn take_inputs(&mut self, sample: usize) {
         for (samples, input) in self.pending.samples.iter_mut().zip(&self.inputs) {
             samples[sample] = input.0[0];
         }
@@ -149,14 +149,14 @@ impl ExportedInstance {
                 return Err(self.refuse_step(refusal));
             }
             HookEffect::Terminate(part) => {
-                let early = *part < 1.0 && self.manners.early_return;
+                let early = *part < 1.0 && self.importer.early_return;
                 self.pending.end = StepEnd { event: false, early, terminate: true };
                 self.pending.size = part * size;
             }
             HookEffect::None | HookEffect::Skip | HookEffect::Refuse(_) => {}
         }
         let size = self.pending.size;
-        let moved = if self.pending.walked {
+        let moved = if self.pending.stepped_internally {
             Ok(())
         } else if deed == HookEffect::Skip {
             self.time = from + size;
@@ -169,8 +169,12 @@ impl ExportedInstance {
             return Err(error.clone());
         }
         self.steps += 1;
-        self.hold_inputs(if self.pending.walked { self.time - self.pending.piece.0 } else { size });
-        (self.unsettled, self.current) = (false, false);
+        self.hold_inputs(if self.pending.stepped_internally {
+            self.time - self.pending.piece.0
+        } else {
+            size
+        });
+        (self.inputs_changed, self.current) = (false, false);
         if let HookEffect::Refuse(warning) = deed {
             return Err(warning);
         }
@@ -211,7 +215,7 @@ impl ExportedInstance {
 
     fn advance(&mut self, from: f64, size: f64) -> CallResult {
         if let InstanceBody::Exchanged(_) = self.body {
-            return self.move_on(from + size);
+            return self.step_through_events(from + size);
         }
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
@@ -244,13 +248,13 @@ impl ExportedInstance {
             let whole = rest - longest <= 1e-9 * longest;
             self.pending.piece = (at, if whole { rest } else { longest });
         }
-        self.show()?;
+        self.read_outputs()?;
         (self.mode, self.pending.at, self.pending.finished) = (Mode::Intermediate, at, true);
         Ok(at)
     }
 
     /// One step of the solver towards the end of the step.
-    pub(crate) fn walk(&mut self) -> Result<SolverStep, Refusal> {
+    pub(crate) fn solver_step(&mut self) -> Result<SolverStep, Refusal> {
         let Pending { from, size, piece: (begun, length), .. } = self.pending;
         let (end, at) = (from + size, self.time);
         let stretches = self.stretches();
@@ -285,9 +289,9 @@ impl ExportedInstance {
             }
         };
         let last = near(reached, end, size) || reached >= end;
-        (self.pending.walked, self.unsettled, self.current) = (true, false, false);
+        (self.pending.stepped_internally, self.inputs_changed, self.current) = (true, false, false);
         if stretches {
-            self.show()?;
+            self.read_outputs()?;
             let told = self.lines.as_ref().map_or(0, |lines| lines.told);
             let (Some(lines), InstanceBody::Stepped(simulator)) = (&mut self.lines, &mut self.body) else {
                 return Ok(SolverStep::Through);
@@ -313,26 +317,26 @@ impl ExportedInstance {
     }
 
     /// Whether it shows every step of its solver, and may return after one.
-    pub(crate) fn walks(&self) -> (bool, bool) {
-        (self.can.walks, self.manners.early_return)
+    pub(crate) fn shows_solver_steps(&self) -> (bool, bool) {
+        (self.can.shows_solver_steps, self.importer.early_return)
     }
 
     /// From one announced event to the next, where there is nothing to solve in between. An importer that has an
     /// event mode handles them: inside of a step if it lets steps end early, and always at their end.
-    fn move_on(&mut self, to: f64) -> CallResult {
+    fn step_through_events(&mut self, to: f64) -> CallResult {
         loop {
-            let now = &mut exchanged(&mut self.body)?.now;
+            let now = &mut equations_of(&mut self.body)?.now;
             let Some(next) = now.next.filter(|next| *next <= to || near(*next, to, to)) else { break };
             let early = !near(next, to, to);
-            if self.manners.event_mode && (!early || self.manners.early_return) {
+            if self.importer.event_mode && (!early || self.importer.early_return) {
                 (now.due, self.time) = (true, if early { next } else { to });
                 self.pending.end = StepEnd { event: true, early, terminate: false };
                 return Ok(());
             }
             self.time = next;
             self.handle_event();
-            if exchanged(&mut self.body)?.now.ended {
-                let early = early && self.manners.early_return;
+            if equations_of(&mut self.body)?.now.ended {
+                let early = early && self.importer.early_return;
                 self.pending.end = StepEnd { event: false, early, terminate: true };
                 return Ok(());
             }
@@ -342,14 +346,14 @@ impl ExportedInstance {
     }
 
     /// The step is over, and its end may be looked at from inside it.
-    pub(crate) fn look(&mut self) -> Result<f64, Refusal> {
+    pub(crate) fn show_end(&mut self) -> Result<f64, Refusal> {
         self.refresh()?;
         (self.pending.at, self.pending.finished) = (self.time, true);
         self.mode = Mode::Intermediate;
         Ok(self.time)
     }
 
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn leave_intermediate(&mut self) {
         if self.mode == Mode::Intermediate {
             self.mode = Mode::Stepping;
         }

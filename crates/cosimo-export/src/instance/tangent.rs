@@ -2,7 +2,7 @@
 
 use cosimo_native::Tangent;
 
-use super::model_exchange::beside;
+use super::model_exchange::equations_at;
 use super::{Call, CallResult, ExportedInstance, InstanceBody, Mode, Refusal};
 use crate::variables::Role;
 
@@ -73,7 +73,7 @@ impl ExportedInstance {
                 let exchange = match body {
                     InstanceBody::Exchanged(exchange) => exchange,
                     InstanceBody::Stepped(simulator) => {
-                        opened = beside(
+                        opened = equations_at(
                             &self.model,
                             simulator.as_mut(),
                             &self.parameters,

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use cosimo_core::Segment;
 use cosimo_core::registry::OptionKind;
 
-use super::model_exchange::{beside, exchanged};
+use super::model_exchange::{equations_at, equations_of};
 use super::{Call, CallResult, ExportedInstance, InstanceBody, Mode, Refusal};
 use crate::datum::{Datum, Plain};
 use crate::design::Version;
@@ -24,7 +24,7 @@ impl ExportedInstance {
         let variable = self.variable(reference)?;
         let starts = variable.start.is_some()
             || matches!(variable.kind, VariableType::Text | VariableType::Binary)
-                && !matches!(variable.role, Role::Echoed(_));
+                && !matches!(variable.role, Role::EchoOutput(_));
         if self.mode == Mode::Instantiated && !starts {
             return Err(format!("`{}` has no value before initialisation", variable.name).into());
         }
@@ -37,8 +37,8 @@ impl ExportedInstance {
     }
 
     /// FMI 2.0.1, 4.2.4: no get after a set without a step between. This FMU can, others need not.
-    fn warning_get_after_set(&mut self) {
-        if self.version == Version::Two && self.mode == Mode::Stepping && self.unsettled {
+    fn warn_get_after_set(&mut self) {
+        if self.version == Version::Two && self.mode == Mode::Stepping && self.inputs_changed {
             self.equipment.warning("outputs are read after inputs were set, without a step between");
         }
     }
@@ -62,14 +62,14 @@ impl ExportedInstance {
                         return Err("outputs cannot be read while inputs are asked for".into());
                     }
                     if !matches!(self.mode, Mode::Failed | Mode::Intermediate) {
-                        self.warning_get_after_set();
+                        self.warn_get_after_set();
                         self.refresh()?;
                     }
                     self.equipment.shown(self.outputs[port], self.mode == Mode::Initializing)
                 }
                 Role::Real(place) => self.parameters[place],
-                Role::Heard(place) | Role::Echoed(place) => {
-                    f64::of(&self.heard[place]).ok_or_else(|| self.wrong_type(*reference))?
+                Role::EchoInput(place) | Role::EchoOutput(place) => {
+                    f64::of(&self.echo_inputs[place]).ok_or_else(|| self.wrong_type(*reference))?
                 }
                 Role::Count(_) | Role::Text(_) | Role::Clock(_) | Role::Clocked(_) => {
                     return Err(self.wrong_type(*reference));
@@ -87,8 +87,12 @@ impl ExportedInstance {
             InstanceBody::Exchanged(exchange) => exchange,
             // Only FMUs of both kinds show these to an importer that steps.
             InstanceBody::Stepped(simulator) => {
-                opened =
-                    beside(&self.model, simulator.as_mut(), &self.parameters, (self.time, &self.inputs))?;
+                opened = equations_at(
+                    &self.model,
+                    simulator.as_mut(),
+                    &self.parameters,
+                    (self.time, &self.inputs),
+                )?;
                 &mut opened
             }
         };
@@ -120,7 +124,7 @@ impl ExportedInstance {
                     return Err("inputs cannot be set while outputs are shown".into());
                 }
                 Role::Input(_) => self.equipment.before_input(),
-                Role::Heard(place) if f64::of(&self.heard[place]).is_some() => {}
+                Role::EchoInput(place) if f64::of(&self.echo_inputs[place]).is_some() => {}
                 Role::State(_) if self.mode == Mode::Continuous => {}
                 Role::State(_) | Role::Real(_) => {
                     let Some(place) = variable.parameter_place() else {
@@ -139,11 +143,11 @@ impl ExportedInstance {
                 | Role::Output(_)
                 | Role::Derivative(_)
                 | Role::Indicator(_)
-                | Role::Echoed(_)
+                | Role::EchoOutput(_)
                 | Role::Clocked(_) => {
                     return Err(format!("`{}` cannot be set", variable.name).into());
                 }
-                Role::Count(_) | Role::Text(_) | Role::Heard(_) | Role::Clock(_) => {
+                Role::Count(_) | Role::Text(_) | Role::EchoInput(_) | Role::Clock(_) => {
                     return Err(self.wrong_type(*reference));
                 }
             }
@@ -153,11 +157,11 @@ impl ExportedInstance {
             match (variable.role, variable.parameter_place()) {
                 (Role::Input(port), _) => {
                     self.inputs[port].0[0] = *value;
-                    self.unsettled = true;
+                    self.inputs_changed = true;
                 }
-                (Role::Heard(place), _) => self.heard[place] = value.hold(),
+                (Role::EchoInput(place), _) => self.echo_inputs[place] = value.hold(),
                 (Role::State(state), _) if self.mode == Mode::Continuous => {
-                    exchanged(&mut self.body)?.now.x[state] = *value;
+                    equations_of(&mut self.body)?.now.x[state] = *value;
                 }
                 (_, Some(place)) if self.equipment.ignores(&self.model.parameters, place) => {}
                 (_, Some(place)) => {
@@ -200,7 +204,7 @@ impl ExportedInstance {
                     }
                     convert(self.outputs[port])
                 }
-                Role::Heard(place) | Role::Echoed(place) => match &self.heard[place] {
+                Role::EchoInput(place) | Role::EchoOutput(place) => match &self.echo_inputs[place] {
                     Datum::Int32(value) => convert(f64::from(*value)),
                     Datum::Boolean(value) => convert(f64::from(u8::from(*value))),
                     // Enumerations: few, so that nothing is lost.
@@ -248,8 +252,8 @@ impl ExportedInstance {
         self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
-            if let Role::Heard(place) = variable.role {
-                match self.heard[place] {
+            if let Role::EchoInput(place) = variable.role {
+                match self.echo_inputs[place] {
                     Datum::Int32(_) => continue,
                     Datum::Int64(_) if self.version != Version::Three => {
                         self.need_item(*reference, &Datum::Int64(i64::from(*value)))?;
@@ -273,9 +277,9 @@ impl ExportedInstance {
                     self.parameters[place] = f64::from(*value);
                     self.stale = true;
                 }
-                Role::Heard(place) => {
-                    let wide = matches!(self.heard[place], Datum::Int64(_));
-                    self.heard[place] = if wide { i64::from(*value).hold() } else { value.hold() };
+                Role::EchoInput(place) => {
+                    let wide = matches!(self.echo_inputs[place], Datum::Int64(_));
+                    self.echo_inputs[place] = if wide { i64::from(*value).hold() } else { value.hold() };
                 }
                 _ => {}
             }
@@ -287,7 +291,7 @@ impl ExportedInstance {
         self.allow(Call::Get)?;
         match self.readable(reference)?.role {
             Role::Text(place) => Ok(&self.texts[place]),
-            Role::Heard(place) | Role::Echoed(place) => match &self.heard[place] {
+            Role::EchoInput(place) | Role::EchoOutput(place) => match &self.echo_inputs[place] {
                 Datum::Text(text) => Ok(text),
                 _ => Err(self.wrong_type(reference)),
             },
@@ -299,8 +303,8 @@ impl ExportedInstance {
         self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(&values) {
             let variable = self.variable(*reference)?;
-            if let Role::Heard(place) = variable.role
-                && matches!(self.heard[place], Datum::Text(_))
+            if let Role::EchoInput(place) = variable.role
+                && matches!(self.echo_inputs[place], Datum::Text(_))
             {
                 continue;
             }
@@ -312,8 +316,8 @@ impl ExportedInstance {
         for (reference, value) in references.iter().zip(values) {
             let place = match self.variable(*reference)?.role {
                 Role::Text(place) => place,
-                Role::Heard(place) => {
-                    self.heard[place] = Datum::Text(value);
+                Role::EchoInput(place) => {
+                    self.echo_inputs[place] = Datum::Text(value);
                     continue;
                 }
                 _ => continue,
@@ -349,7 +353,7 @@ impl ExportedInstance {
             if let Role::Input(port) = self.variable(*reference)?.role {
                 let factorial = if *order == 3 { 6.0 } else { f64::from(*order) };
                 self.inputs[port].0[*order as usize] = value / factorial;
-                self.unsettled = true;
+                self.inputs_changed = true;
             }
         }
         Ok(())
@@ -380,7 +384,7 @@ impl ExportedInstance {
 
     /// The last instant that was reached, as far as this FMU tells the truth.
     pub(crate) fn last_time(&self) -> f64 {
-        self.equipment.last_time(self.time, self.pending.begun(), self.end().early)
+        self.equipment.last_time(self.time, self.pending.start(), self.end().early)
     }
 
     fn time_inside(&self) -> f64 {

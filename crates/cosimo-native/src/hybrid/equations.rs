@@ -12,18 +12,18 @@ use super::HybridSimulator;
 pub trait Equations: Send + Sized {
     /// Makes them ready for a run. Whether they are now in initialisation mode, which `begin` ends; without such a mode
     /// `begin` follows at once.
-    fn enter(&mut self, setup: &Setup) -> Result<bool, SimulatorError>;
+    fn enter_initialization(&mut self, setup: &Setup) -> Result<bool, SimulatorError>;
 
     /// Takes inputs in initialisation mode.
-    fn initialise(&mut self, _u: &[f64]) -> Result<(), SimulatorError> {
+    fn set_initial_inputs(&mut self, _u: &[f64]) -> Result<(), SimulatorError> {
         Ok(())
     }
 
     /// Ends initialisation and writes the states into `x`.
-    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError>;
+    fn exit_initialization(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError>;
 
     /// Goes to a point. Inputs that change at events only stay as they are.
-    fn stand(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError>;
+    fn set_point(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError>;
 
     /// Of the outputs at least the flows of these ends.
     fn flows(&mut self, _ends: &[LineEnd<'_>], y: &mut [f64]) -> Result<(), SimulatorError> {
@@ -31,7 +31,7 @@ pub trait Equations: Send + Sized {
     }
 
     /// Takes the efforts of these ends, without going anywhere.
-    fn take_efforts(&mut self, ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError>;
+    fn set_efforts(&mut self, ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError>;
 
     fn derivatives(&mut self, dx: &mut [f64]) -> Result<(), SimulatorError>;
 
@@ -72,16 +72,21 @@ pub trait Equations: Send + Sized {
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
 
     /// What to say of bytes that are no state of theirs.
-    fn foreign(bytes: usize) -> String;
+    fn foreign_state_message(bytes: usize) -> String;
 
     /// Changes a tunable parameter; an event follows.
-    fn tune(&mut self, _interface: &Interface, _parameter: usize, _value: f64) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("tune", "this simulator has no tunable parameters"))
+    fn set_parameter(
+        &mut self,
+        _interface: &Interface,
+        _parameter: usize,
+        _value: f64,
+    ) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("set_parameter", "this simulator has no tunable parameters"))
     }
 
     /// The rest is as in [`Simulator`].
@@ -93,7 +98,7 @@ pub trait Equations: Send + Sized {
         None
     }
 
-    fn rehearse(
+    fn check_rollback(
         _simulator: &mut HybridSimulator<Self>,
         _window: Window,
         _inputs: &Inputs<'_>,
@@ -105,7 +110,7 @@ pub trait Equations: Send + Sized {
 /// How equations leave initialisation.
 #[derive(Debug)]
 pub struct InitialState {
-    pub settled: EventResult,
+    pub event: EventResult,
     /// The first event is yet to be handled, with the first inputs.
     pub due: bool,
     /// Tolerances for the integrator.

@@ -8,11 +8,11 @@ use cosimo_ode::{
     EvaluationFault, IntegrationFailure, Integrator, IntegratorEntry, OdeSystem, Roots, Settings, StepOutcome,
 };
 
-use super::saved::SolverState;
+use super::solver_state::SolverState;
 use super::{Equations, HybridSimulator, HybridWorkspace, InitialState, IntegrationMethod};
 
 /// Events so close to each other that time hardly goes on.
-pub const CROWD: usize = 100;
+pub const MAX_EVENTS_AT_INSTANT: usize = 100;
 /// An event this part of a window before its end counts as one at its end.
 const NEAR: f64 = 1e-6;
 /// How far aside the slopes of outputs are taken, as a part of the integrator's step.
@@ -21,7 +21,7 @@ const ASIDE: f64 = 1e-3;
 const GAUSS: [(f64, f64); 3] =
     [(0.112_701_665_379_258_31, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
 
-fn look(held: &[Segment], s: f64, u: &mut [f64]) {
+fn evaluate_inputs(held: &[Segment], s: f64, u: &mut [f64]) {
     for (u, segment) in u.iter_mut().zip(held) {
         *u = segment.at(s);
     }
@@ -42,15 +42,15 @@ struct DrivenEquations<'a, E> {
 
 impl<E: Equations> DrivenEquations<'_, E> {
     /// First the flows, then the efforts that answer them.
-    fn stand(&mut self, t: f64, x: &[f64]) -> Result<(), SimulatorError> {
-        look(self.held, t - self.anchor, self.u);
-        self.equations.stand(t, x, self.u)?;
+    fn set_point(&mut self, t: f64, x: &[f64]) -> Result<(), SimulatorError> {
+        evaluate_inputs(self.held, t - self.anchor, self.u);
+        self.equations.set_point(t, x, self.u)?;
         if self.ends.is_empty() {
             return Ok(());
         }
         self.equations.flows(self.ends, self.flows)?;
         apply_line_efforts(self.ends, t, self.flows, self.u);
-        self.equations.take_efforts(self.ends, self.u)
+        self.equations.set_efforts(self.ends, self.u)
     }
 
     #[cold]
@@ -63,18 +63,18 @@ impl<E: Equations> DrivenEquations<'_, E> {
     }
 
     /// What the equations said, if it was them.
-    fn failed(self, failure: &IntegrationFailure) -> SimulatorError {
+    fn into_error(self, failure: &IntegrationFailure) -> SimulatorError {
         self.fault.unwrap_or_else(|| SimulatorError::new("integrate", failure.naming(&self.method.names)))
     }
 }
 
 impl<E: Equations> OdeSystem for DrivenEquations<'_, E> {
     fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
-        self.stand(t, x).and_then(|()| self.equations.derivatives(dx)).map_err(|error| self.fault(error))
+        self.set_point(t, x).and_then(|()| self.equations.derivatives(dx)).map_err(|error| self.fault(error))
     }
 
     fn indicators(&mut self, t: f64, x: &[f64], z: &mut [f64]) -> Result<(), EvaluationFault> {
-        self.stand(t, x).and_then(|()| self.equations.indicators(z)).map_err(|error| self.fault(error))
+        self.set_point(t, x).and_then(|()| self.equations.indicators(z)).map_err(|error| self.fault(error))
     }
 
     fn jacobian(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, EvaluationFault> {
@@ -82,7 +82,7 @@ impl<E: Equations> OdeSystem for DrivenEquations<'_, E> {
         if !self.method.state_jacobian || !self.ends.is_empty() {
             return Ok(false);
         }
-        let filled = self.stand(t, x).and_then(|()| self.equations.state_jacobian(out));
+        let filled = self.set_point(t, x).and_then(|()| self.equations.state_jacobian(out));
         filled.map(|()| true).map_err(|error| self.fault(error))
     }
 }
@@ -98,21 +98,22 @@ pub(super) fn integrator(
 
 impl<E: Equations> HybridSimulator<E> {
     /// Ends initialisation, if it did not end yet.
-    pub(super) fn run(&mut self) -> Result<(), SimulatorError> {
+    pub(super) fn finish_initialization(&mut self) -> Result<(), SimulatorError> {
         if !std::mem::take(&mut self.initialising) {
             return Ok(());
         }
         let at = self.setup.start.seconds();
-        let InitialState { settled, due, settings } = self.equations.begin(at, &mut self.work.x)?;
-        (self.course.next_event, self.course.due) = (settled.next_event, due);
-        self.ending = settled.ended;
-        if self.ending.is_none() {
+        let InitialState { event: settled, due, settings } =
+            self.equations.exit_initialization(at, &mut self.work.x)?;
+        (self.state.next_event, self.state.due) = (settled.next_event, due);
+        self.ended = settled.ended;
+        if self.ended.is_none() {
             let settings = Settings { largest: self.method.largest_step, ..settings };
-            self.course.integrator = integrator(self.method.solver, self.method.states, &settings)?;
-            self.course.integrator.restart(at, &self.work.x);
-            if due { self.stand()? } else { self.look_again()? }
+            self.state.integrator = integrator(self.method.solver, self.method.states, &settings)?;
+            self.state.integrator.restart(at, &self.work.x);
+            if due { self.place_equations()? } else { self.restart_indicators()? }
         }
-        self.saved = vec![self.course.clone(); Slot::COUNT];
+        self.slots = vec![self.state.clone(); Slot::COUNT];
         Ok(())
     }
 
@@ -121,7 +122,7 @@ impl<E: Equations> HybridSimulator<E> {
         &'a mut self,
         ends: &'a [LineEnd<'a>],
     ) -> (&'a mut Integrator, &'a mut Roots, DrivenEquations<'a, E>, &'a mut HybridWorkspace) {
-        let SolverState { integrator, roots, anchor, held, .. } = &mut self.course;
+        let SolverState { integrator, roots, anchor, held, .. } = &mut self.state;
         let driven = DrivenEquations {
             equations: &mut self.equations,
             held,
@@ -136,29 +137,29 @@ impl<E: Equations> HybridSimulator<E> {
     }
 
     /// The signs of the indicators from here on.
-    fn look_again(&mut self) -> Result<(), SimulatorError> {
+    fn restart_indicators(&mut self) -> Result<(), SimulatorError> {
         let (integrator, roots, mut driven, _) = self.parts(&[]);
-        roots.start(integrator, &mut driven).map_err(|failure| driven.failed(&failure))
+        roots.start(integrator, &mut driven).map_err(|failure| driven.into_error(&failure))
     }
 
     /// Puts the equations where the integrator is.
-    pub(super) fn stand(&mut self) -> Result<(), SimulatorError> {
-        let now = self.course.now;
+    pub(super) fn place_equations(&mut self) -> Result<(), SimulatorError> {
+        let now = self.state.now;
         let (integrator, _, mut driven, _) = self.parts(&[]);
-        driven.stand(now, integrator.state())
+        driven.set_point(now, integrator.state())
     }
 
     /// The integrator forgets the past.
     fn restart(&mut self, at: f64) {
-        self.work.x.copy_from_slice(self.course.integrator.state());
-        self.course.integrator.restart(at, &self.work.x);
+        self.work.x.copy_from_slice(self.state.integrator.state());
+        self.state.integrator.restart(at, &self.work.x);
     }
 
     /// Takes new inputs at an instant, and returns how often it asked the equations. A jump that the integrator would
     /// notice is an event, or makes it start anew. Efforts of lines do not jump but at events of their own, and those
     /// that follow a flow are not taken.
-    pub(super) fn take(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
-        let SolverState { integrator, held, anchor, now, tuning, due, .. } = &mut self.course;
+    pub(super) fn apply_inputs(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
+        let SolverState { integrator, held, anchor, now, tuning, due, .. } = &mut self.state;
         let (mut event, mut jumps, mut moves) = (*due, false, false);
         for (port, (held, new)) in held.iter_mut().zip(inputs.segments).enumerate() {
             let (old, before) = (*held, held.at(at - *anchor));
@@ -177,24 +178,24 @@ impl<E: Equations> HybridSimulator<E> {
         let mut asked = 0;
         if jumps && !event && self.method.micro_steps.is_none() {
             asked = 1;
-            event = self.notices(at)?;
+            event = self.jump_matters(at)?;
         }
         if event && self.equations.needs_event(due) {
             self.event(at)?;
         } else if event {
             self.restart(at);
             if self.method.indicators > 0 {
-                self.look_again()?;
+                self.restart_indicators()?;
             }
         } else if moves {
-            self.course.integrator.renew();
+            self.state.integrator.renew();
         }
         Ok(asked)
     }
 
     /// Whether the derivatives changed so much that the step which the integrator has in mind would go wrong by more
     /// than it allows itself.
-    fn notices(&mut self, at: f64) -> Result<bool, SimulatorError> {
+    fn jump_matters(&mut self, at: f64) -> Result<bool, SimulatorError> {
         let (integrator, _, mut driven, HybridWorkspace { slopes: [dx, ..], .. }) = self.parts(&[]);
         if let Err(fault) = driven.derivatives(at, integrator.state(), dx) {
             // Refused here, it may be accepted a little later: the integrator will see.
@@ -205,13 +206,13 @@ impl<E: Equations> HybridSimulator<E> {
 
     /// What happens at an instant, with the inputs as they are there.
     pub(super) fn event(&mut self, at: f64) -> Result<(), SimulatorError> {
-        let HybridSimulator { equations, course, work: HybridWorkspace { x, .. }, u, .. } = self;
+        let HybridSimulator { equations, state: course, work: HybridWorkspace { x, .. }, u, .. } = self;
         x.copy_from_slice(course.integrator.state());
-        look(&course.held, at - course.anchor, u);
+        evaluate_inputs(&course.held, at - course.anchor, u);
         let settled = equations.event(at, x, u)?;
-        (course.next_event, course.due, self.ending) = (settled.next_event, false, settled.ended);
+        (course.next_event, course.due, self.ended) = (settled.next_event, false, settled.ended);
         course.integrator.restart(at, x);
-        if self.ending.is_some() { Ok(()) } else { self.look_again() }
+        if self.ended.is_some() { Ok(()) } else { self.restart_indicators() }
     }
 
     /// One step, cut at the first event. Whether there is one at its end.
@@ -222,7 +223,7 @@ impl<E: Equations> HybridSimulator<E> {
         ends: &[LineEnd<'_>],
         integrals: &mut [f64],
     ) -> Result<bool, SimulatorError> {
-        let (next_event, micro_steps) = (self.course.next_event, self.method.micro_steps);
+        let (next_event, micro_steps) = (self.state.next_event, self.method.micro_steps);
         let (integrator, roots, mut driven, work) = self.parts(ends);
         let mut evaluations = 0;
         let mut go = || {
@@ -236,28 +237,28 @@ impl<E: Equations> HybridSimulator<E> {
         };
         let mut event = match go() {
             Ok(event) => event,
-            Err(failure) => return Err(driven.failed(&failure)),
+            Err(failure) => return Err(driven.into_error(&failure)),
         };
         let (start, end) = integrator.span();
         let points = if integrals.is_empty() { &[][..] } else { &GAUSS };
         for (share, weight) in points {
             let t = start + share * (end - start);
             integrator.at(t, &mut work.x);
-            driven.stand(t, &work.x)?;
+            driven.set_point(t, &work.x)?;
             driven.equations.outputs(&mut work.y)?;
             for (integral, y) in integrals.iter_mut().zip(&work.y) {
                 *integral += weight * (end - start) * y;
             }
         }
-        driven.stand(end, integrator.state())?;
+        driven.set_point(end, integrator.state())?;
         let completed = driven.equations.completed_step()?;
         event |= completed.event;
-        self.ending = completed.ended;
+        self.ended = completed.ended;
         self.evaluations += evaluations;
-        self.course.now = end;
+        self.state.now = end;
         // Efforts stay as the step left them, for outputs and events.
         for end in ends {
-            self.course.held[end.effort] = Segment::constant(self.u[end.effort]);
+            self.state.held[end.effort] = Segment::constant(self.u[end.effort]);
         }
         Ok(event)
     }
@@ -270,56 +271,56 @@ impl<E: Equations> HybridSimulator<E> {
         ends: &[LineEnd<'_>],
         integrals: &mut [f64],
     ) -> Result<(), SimulatorError> {
-        self.course.integrator.set_largest(window.size.min(self.method.largest_step));
+        self.state.integrator.set_largest(window.size.min(self.method.largest_step));
         let stop = self.setup.stop.map_or(f64::MAX, Time::seconds);
         let limit = if self.method.micro_steps.is_some() { window.to.seconds() } else { stop };
-        self.course.due = self.inner_step(limit.min(self.course.next_event), window.size, ends, integrals)?;
+        self.state.due = self.inner_step(limit.min(self.state.next_event), window.size, ends, integrals)?;
         Ok(())
     }
 
     /// From event to event up to the end of the window. An event that others are to hear of at once is not passed; one at
     /// the end is left for later, so that a step which is taken back never holds it.
-    pub(super) fn go(
+    pub(super) fn integrate_window(
         &mut self,
         window: &Window,
         ends: &[LineEnd<'_>],
         integrals: &mut [f64],
     ) -> Result<(), SimulatorError> {
         let (to, size) = (window.to.seconds(), window.size);
-        self.course.integrator.set_largest(self.method.largest_step);
-        let from = self.course.integrator.time();
+        self.state.integrator.set_largest(self.method.largest_step);
+        let from = self.state.integrator.time();
         let (mut last, mut crowd) = (f64::NEG_INFINITY, 0);
-        while self.course.integrator.time() < to {
-            let found = self.inner_step(to.min(self.course.next_event), size, ends, integrals)?;
-            let time = self.course.integrator.time();
-            if self.ending.is_some() {
+        while self.state.integrator.time() < to {
+            let found = self.inner_step(to.min(self.state.next_event), size, ends, integrals)?;
+            let time = self.state.integrator.time();
+            if self.ended.is_some() {
                 return Ok(());
             }
             // The second time round rounding may put the event a little behind the end, where nothing finds it.
-            let met = time == to && to == self.met;
+            let met = time == to && to == self.stopped_at_event;
             if !found && !met {
                 continue;
             }
             if to - time <= NEAR * size {
                 if time < to {
                     self.restart(to);
-                    self.course.now = to;
-                    self.stand()?;
+                    self.state.now = to;
+                    self.place_equations()?;
                 }
-                self.course.due = true;
+                self.state.due = true;
                 return Ok(());
             }
             if self.setup.stop_at_events && time - from > NEAR * size {
-                self.met = time;
+                self.stopped_at_event = time;
                 return Ok(());
             }
             self.event(time)?;
-            if self.ending.is_some() {
+            if self.ended.is_some() {
                 return Ok(());
             }
             crowd = if time - last <= 1e-12 * time.abs().max(size) { crowd + 1 } else { 0 };
             last = time;
-            if crowd > CROWD {
+            if crowd > MAX_EVENTS_AT_INSTANT {
                 return Err(too_many_events(time));
             }
         }
@@ -341,18 +342,18 @@ impl<E: Equations> HybridSimulator<E> {
             for ((x, state), dx) in x.iter_mut().zip(integrator.state()).zip(&*dx) {
                 *x = state + shift * dx;
             }
-            driven.stand(at + shift, x)?;
+            driven.set_point(at + shift, x)?;
             driven.equations.outputs(y)?;
             for (slope, y) in slopes.iter_mut().zip(&*y) {
                 *slope += sign * y / (after + before);
             }
         }
-        driven.stand(at, integrator.state())
+        driven.set_point(at, integrator.state())
     }
 
     /// All evaluations of derivatives inside steps so far.
     pub(super) fn evaluations(&self) -> u64 {
-        self.evaluations + self.course.integrator.counters().evaluations
+        self.evaluations + self.state.integrator.counters().evaluations
     }
 }
 
@@ -397,6 +398,8 @@ fn fixed_steps(
 
 /// Events so near to each other that time does not go on.
 pub fn too_many_events(time: f64) -> SimulatorError {
-    let words = format!("events accumulate at t = {time} s: {CROWD} of them, and time does not go on");
+    let words = format!(
+        "events accumulate at t = {time} s: {MAX_EVENTS_AT_INSTANT} of them, and time does not go on"
+    );
     SimulatorError::new("event", words)
 }

@@ -9,7 +9,7 @@
 
 mod equations;
 mod integration;
-mod saved;
+mod solver_state;
 
 use std::fmt;
 
@@ -26,8 +26,8 @@ use cosimo_ode::{Roots, Settings};
 
 pub use equations::{CompletedStep, Equations, EventResult, InitialState, IntegrationMethod};
 use integration::integrator;
-pub use integration::{CROWD, too_many_events};
-use saved::SolverState;
+pub use integration::{MAX_EVENTS_AT_INSTANT, too_many_events};
+use solver_state::SolverState;
 
 /// Equations and what integrates them, as one simulator.
 pub struct HybridSimulator<E> {
@@ -36,18 +36,18 @@ pub struct HybridSimulator<E> {
     method: IntegrationMethod,
     setup: Setup,
     initialising: bool,
-    course: SolverState,
+    state: SolverState,
     /// One per slot, made when initialisation ends: no step allocates.
-    saved: Vec<SolverState>,
+    slots: Vec<SolverState>,
     u: Vec<f64>,
     flows: Vec<f64>,
     work: HybridWorkspace,
     /// Evaluations in steps of fixed size.
     evaluations: u64,
     /// The event at which the last step stopped; all components are brought there. Not rewound: it tells where to go again.
-    met: f64,
+    stopped_at_event: f64,
     /// The function by which the equations ask to end the simulation. They may be looked at, but not moved any more.
-    ending: Option<&'static str>,
+    ended: Option<&'static str>,
 }
 
 impl<E> fmt::Debug for HybridSimulator<E> {
@@ -84,8 +84,8 @@ impl<E: Equations> HybridSimulator<E> {
         HybridSimulator {
             setup: Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true },
             initialising: false,
-            saved: vec![course.clone(); Slot::COUNT],
-            course,
+            slots: vec![course.clone(); Slot::COUNT],
+            state: course,
             u: vec![0.0; inputs],
             flows: vec![0.0; outputs],
             work: HybridWorkspace {
@@ -95,8 +95,8 @@ impl<E: Equations> HybridSimulator<E> {
                 slopes: std::array::from_fn(|_| room()),
             },
             evaluations: 0,
-            met: f64::NAN,
-            ending: None,
+            stopped_at_event: f64::NAN,
+            ended: None,
             equations,
             interface,
             method,
@@ -115,8 +115,8 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
     }
 
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        let HybridSimulator { equations, interface, method, course, .. } = self;
-        let waits = equations.enter(setup)?;
+        let HybridSimulator { equations, interface, method, state: course, .. } = self;
+        let waits = equations.enter_initialization(setup)?;
         let at = setup.start.seconds();
         (course.next_event, course.due, course.now, course.anchor) = (f64::INFINITY, false, at, at);
         course.roots = Roots::new(method.indicators, method.states);
@@ -124,21 +124,21 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         for (held, port) in course.held.iter_mut().zip(&interface.inputs) {
             *held = Segment::constant(port.start.unwrap_or(0.0));
         }
-        (self.setup, self.initialising, self.met, self.ending) = (*setup, true, f64::NAN, None);
-        if waits { Ok(()) } else { self.run() }
+        (self.setup, self.initialising, self.stopped_at_event, self.ended) = (*setup, true, f64::NAN, None);
+        if waits { Ok(()) } else { self.finish_initialization() }
     }
 
     fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        if self.ending.is_some() {
+        if self.ended.is_some() {
             return Ok(());
         }
         if self.initialising {
-            self.course.held.copy_from_slice(inputs.segments);
+            self.state.held.copy_from_slice(inputs.segments);
             self.u.iter_mut().zip(inputs.segments).for_each(|(u, segment)| *u = segment.start());
-            return self.equations.initialise(&self.u);
+            return self.equations.set_initial_inputs(&self.u);
         }
-        self.take(at.seconds(), inputs)?;
-        if self.ending.is_some() { Ok(()) } else { self.stand() }
+        self.apply_inputs(at.seconds(), inputs)?;
+        if self.ended.is_some() { Ok(()) } else { self.place_equations() }
     }
 
     fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
@@ -150,7 +150,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         if out.slopes.is_empty() || !self.interface.abilities.slopes {
             return Ok(());
         }
-        if self.initialising || self.ending.is_some() {
+        if self.initialising || self.ended.is_some() {
             out.slopes.fill(0.0); // equations that initialise or have ended cannot be asked how they move
             return Ok(());
         }
@@ -181,27 +181,27 @@ impl<E: Equations> StepIntegrals for HybridSimulator<E> {
     ) -> Result<StepResult, SimulatorError> {
         integrals.fill(0.0);
         self.equations.check_ends(&self.interface, inputs.ends)?;
-        self.run()?;
+        self.finish_initialization()?;
         let ended =
             |function: Option<&'static str>| function.map_or(Ok(()), |name| Err(SimulatorError::end(name)));
-        ended(self.ending)?;
+        ended(self.ended)?;
         let before = self.evaluations();
-        if self.course.tuning.differs(inputs.ends) {
-            self.course.integrator.invalidate_jacobian();
-            self.course.integrator.renew();
+        if self.state.tuning.differs(inputs.ends) {
+            self.state.integrator.invalidate_jacobian();
+            self.state.integrator.renew();
         }
-        let asked = self.take(window.from.seconds(), inputs)?;
-        ended(self.ending)?;
+        let asked = self.apply_inputs(window.from.seconds(), inputs)?;
+        ended(self.ended)?;
         if inputs.return_each_internal_step {
             self.one_step(&window, inputs.ends, integrals)?;
         } else {
-            self.go(&window, inputs.ends, integrals)?;
+            self.integrate_window(&window, inputs.ends, integrals)?;
         }
-        let SolverState { now, next_event, due, .. } = &self.course;
+        let SolverState { now, next_event, due, .. } = &self.state;
         Ok(StepResult {
             to: Time::new(*now).unwrap_or(window.to),
             next_event: Time::new(*next_event).filter(|_| next_event.is_finite()),
-            event: *due || self.ending.is_some(),
+            event: *due || self.ended.is_some(),
             evaluations: self.evaluations() - before + asked,
         })
     }
@@ -210,7 +210,7 @@ impl<E: Equations> StepIntegrals for HybridSimulator<E> {
 impl<E: Equations> Lifecycle for HybridSimulator<E> {
     fn exit_initialization(&mut self) -> Result<bool, SimulatorError> {
         let initialising = self.initialising;
-        self.run()?;
+        self.finish_initialization()?;
         Ok(initialising)
     }
 
@@ -219,14 +219,14 @@ impl<E: Equations> Lifecycle for HybridSimulator<E> {
     }
 
     fn ending(&mut self) -> Option<&'static str> {
-        self.ending
+        self.ended
     }
 }
 
 impl<E: Equations> Events for HybridSimulator<E> {
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        self.run()?;
-        let next = self.course.next_event;
+        self.finish_initialization()?;
+        let next = self.state.next_event;
         Ok(Time::new(next).filter(|_| next.is_finite()))
     }
 }
@@ -234,15 +234,15 @@ impl<E: Equations> Events for HybridSimulator<E> {
 impl<E: Equations> TunableParameters for HybridSimulator<E> {
     /// Equations are others now, and what is in the course stays; they may announce another event.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        self.equations.tune(&self.interface, parameter, value)?;
-        self.event(self.course.now)?;
-        self.stand()
+        self.equations.set_parameter(&self.interface, parameter, value)?;
+        self.event(self.state.now)?;
+        self.place_equations()
     }
 }
 
 impl<E: Equations> Jacobian for HybridSimulator<E> {
     fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        self.run()?;
+        self.finish_initialization()?;
         self.equations.jacobian(&self.interface, into)
     }
 }
@@ -250,8 +250,8 @@ impl<E: Equations> Jacobian for HybridSimulator<E> {
 /// Equations are asked about any states and inputs all day; afterwards they are put back where they were.
 impl<E: Equations> StateSpace for HybridSimulator<E> {
     fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
-        self.run()?;
-        into.x.copy_from_slice(self.course.integrator.state());
+        self.finish_initialization()?;
+        into.x.copy_from_slice(self.state.integrator.state());
         self.derivatives_and_outputs(into.x, into.u, into.f, into.g)
     }
 
@@ -262,18 +262,18 @@ impl<E: Equations> StateSpace for HybridSimulator<E> {
         f: &mut [f64],
         g: &mut [f64],
     ) -> Result<(), SimulatorError> {
-        self.run()?;
-        self.equations.stand(self.course.now, x, u)?;
+        self.finish_initialization()?;
+        self.equations.set_point(self.state.now, x, u)?;
         self.equations.derivatives(f)?;
         self.equations.outputs(g)?;
-        self.stand()
+        self.place_equations()
     }
 
     fn matrices(&mut self, u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
-        self.run()?;
-        self.equations.stand(self.course.now, self.course.integrator.state(), u)?;
+        self.finish_initialization()?;
+        self.equations.set_point(self.state.now, self.state.integrator.state(), u)?;
         self.equations.matrices(into)?;
-        self.stand()
+        self.place_equations()
     }
 }
 
@@ -283,12 +283,12 @@ impl<E: Equations> States for HybridSimulator<E> {
     }
 
     fn get(&mut self, x: &mut [f64]) {
-        x.copy_from_slice(self.course.integrator.state());
+        x.copy_from_slice(self.state.integrator.state());
     }
 
     fn set(&mut self, x: &[f64]) {
-        self.course.integrator.restart(self.course.now, x);
+        self.state.integrator.restart(self.state.now, x);
         // If the equations refuse to stand there, the next step says so.
-        let _ = self.stand();
+        let _ = self.place_equations();
     }
 }

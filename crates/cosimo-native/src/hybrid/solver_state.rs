@@ -44,40 +44,40 @@ impl SolverState {
 
 impl<E: Equations> Rollback for HybridSimulator<E> {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.run()?;
-        self.saved[slot.index()].copy_from(&self.course);
+        self.finish_initialization()?;
+        self.slots[slot.index()].copy_from(&self.state);
         self.equations.save(slot)
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.run()?;
+        self.finish_initialization()?;
         self.equations.restore(slot)?;
-        self.course.copy_from(&self.saved[slot.index()]);
-        self.ending = None;
-        self.stand()
+        self.state.copy_from(&self.slots[slot.index()]);
+        self.ended = None;
+        self.place_equations()
     }
 
     fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
-        E::rehearse(self, window, inputs)
+        E::check_rollback(self, window, inputs)
     }
 }
 
 impl<E: Equations> SerializeState for HybridSimulator<E> {
     /// Pieces with their lengths: inputs and events, integrator, indicators, and what is inside the equations.
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.run()?;
+        self.finish_initialization()?;
         let mut pieces = [const { Vec::new() }; 4];
-        pieces[0].push(u8::from(self.course.due));
-        for number in self.course.numbers() {
+        pieces[0].push(u8::from(self.state.due));
+        for number in self.state.numbers() {
             pieces[0].extend(number.to_le_bytes());
         }
-        self.course.integrator.serialize(&mut pieces[1]);
-        if !self.course.integrator.rewinds_exactly() {
+        self.state.integrator.serialize(&mut pieces[1]);
+        if !self.state.integrator.rewinds_exactly() {
             // What goes on from these bytes starts anew, and so must this run, to be the same.
-            self.course.integrator.restart_order();
+            self.state.integrator.restart_order();
         }
-        self.course.roots.serialize(&mut pieces[2]);
-        self.equations.freeze(&mut pieces[3])?;
+        self.state.roots.serialize(&mut pieces[2]);
+        self.equations.serialize(&mut pieces[3])?;
         for piece in &pieces {
             into.extend((piece.len() as u64).to_le_bytes());
             into.extend(piece);
@@ -86,15 +86,15 @@ impl<E: Equations> SerializeState for HybridSimulator<E> {
     }
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let foreign = || SimulatorError::new("thaw", E::foreign(from.len()));
+        let foreign = || SimulatorError::new("deserialize", E::foreign_state_message(from.len()));
         let (mut rest, mut pieces) = (from, [&[][..]; 4]);
         for piece in &mut pieces {
             let (length, behind) = rest.split_first_chunk().ok_or_else(foreign)?;
             let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| foreign())?;
             (*piece, rest) = behind.split_at_checked(length).ok_or_else(foreign)?;
         }
-        self.run()?;
-        let mut course = self.course.clone();
+        self.finish_initialization()?;
+        let mut course = self.state.clone();
         let (due, mut numbers) = pieces[0].split_first().ok_or_else(foreign)?;
         for number in course.numbers() {
             let (bytes, behind) = numbers.split_first_chunk().ok_or_else(foreign)?;
@@ -106,8 +106,8 @@ impl<E: Equations> SerializeState for HybridSimulator<E> {
         course.due = *due == 1;
         course.integrator.deserialize(pieces[1]).map_err(|_| foreign())?;
         course.roots.deserialize(pieces[2]).map_err(|_| foreign())?;
-        self.equations.thaw(pieces[3])?;
-        self.course.copy_from(&course);
-        self.stand()
+        self.equations.deserialize(pieces[3])?;
+        self.state.copy_from(&course);
+        self.place_equations()
     }
 }
