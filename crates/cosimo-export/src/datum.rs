@@ -1,4 +1,4 @@
-//! Values of every type that FMI has, for variables that are passed on as they are.
+//! Values of every FMI type, for inputs that are copied to outputs.
 
 use std::ffi::CString;
 
@@ -6,7 +6,7 @@ use crate::variables::VariableType;
 
 /// Rust's types by what they hold.
 pub(crate) trait Plain: Copy {
-    /// Reals may be set where nothing else may.
+    /// Reals may be set in modes where other types may not.
     const REAL: bool;
 
     fn hold(self) -> Datum;
@@ -101,7 +101,7 @@ impl Datum {
             VariableType::UInt64 => Datum::UInt64(0),
             VariableType::Boolean => Datum::Boolean(false),
             VariableType::Text => Datum::Text(CString::default()),
-            // Clocks are not passed on.
+            // Clocks are not copied.
             VariableType::Binary | VariableType::Clock => Datum::Binary(Vec::new()),
         }
     }

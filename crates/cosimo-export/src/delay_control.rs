@@ -1,9 +1,9 @@
-//! Control of a line's delay by the FMU itself, FMI 3.0: it knows first whether its end stands still, and can take back a step
-//! of its solver that its importer never saw.
+//! Control of a line's delay by the FMU itself, FMI 3.0: it detects first whether its end is steady, and can roll back a
+//! step of its solver that its importer never saw.
 //!
-//! Beside an effort `e` there are then `e.D` and `e.Z`, delay and impedance where the line is shortest, `e.most`, how often as
-//! long it may be at most, and the output `e.kappa`, how often as long it is: in a callback before a step that the FMU tries,
-//! in that step, and else in the last one. While `e.most` is 1 nothing is stretched.
+//! Beside an effort `e` there are then `e.D` and `e.Z`, delay and impedance of the shortest line, `e.most`, the largest
+//! factor of the delay, and the output `e.kappa`, its current factor: in a callback before a trial step that of the trial
+//! step, otherwise that of the last step. While `e.most` is 1 the delay stays constant.
 //! Source: Braun, Hällqvist & Fritzson 2023, Fig. 2.
 
 use cosimo_core::line::{Stamp, StampInterpolation, StampTable};
@@ -12,47 +12,53 @@ use cosimo_core::registry::{Options, Range, Spec, Value};
 use cosimo_core::{Segment, Stretch};
 use cosimo_methods::steadiness::sliding_window;
 
-/// Inputs of one end behind its wave and before its impedance: its shortest delay, and how often as long it may be.
+/// Inputs of one end between its wave and its impedance: shortest delay, largest factor.
 pub(crate) const INPUTS_PER_END: usize = 2;
 
-/// What the FMU can be told of its test for steadiness, for all of its ends.
+/// Parameters of the steadiness test, for all ends.
 pub(crate) const PARAMETERS: [Spec; 3] = [
     Spec::number(
         "line.window",
         0.01,
         Range::Positive,
         "s",
-        "how long a flow into a line must stand still before the line may be longer",
+        "how long a flow into a line must be steady before the delay may grow",
     ),
     Spec::number(
         "line.tolerance",
         0.0,
         Range::NotNegative,
         "",
-        "how far the flow may move meanwhile, in its own unit; 0 leaves it to line.relative",
+        "largest change of a steady flow, in its own unit; 0: only line.relative counts",
     ),
-    Spec::number("line.relative", 0.01, Range::Positive, "", "the same as a part of the largest flow so far"),
+    Spec::number(
+        "line.relative",
+        0.01,
+        Range::Positive,
+        "",
+        "largest change of a steady flow, relative to the largest flow so far",
+    ),
 ];
 
 pub(crate) struct DelayControl {
     test: Box<dyn Steadiness>,
     ends: Vec<ControlledEnd>,
-    /// Evaluations of the equations so far, those of steps that were taken back included.
+    /// Evaluations of the equations so far, including steps that were rolled back.
     evaluations: f64,
 }
 
-/// What is known of one end.
+/// State of one end.
 #[derive(Debug)]
 struct ControlledEnd {
     factor: f64,
     stretch: Stretch,
-    /// What it was at its steps; empty before the first.
+    /// Its values at its steps; empty before the first.
     own: StampTable,
     memory: Vec<f64>,
-    /// The same after a step that may be taken back.
+    /// The same after a step that may be rolled back.
     trial: Vec<f64>,
     still: bool,
-    /// The factor of the last step, which is what is shown.
+    /// The factor of the last step, for the output.
     shown: f64,
 }
 
@@ -80,7 +86,7 @@ impl DelayControl {
         Ok(DelayControl { ends: (0..ends).map(|_| end()).collect(), test, evaluations: 0.0 })
     }
 
-    /// What its outputs show: the factor of each end, and the evaluations.
+    /// Values of its outputs: the factor of each end, and the evaluations.
     pub(crate) fn shown(&self) -> impl Iterator<Item = f64> + '_ {
         self.ends.iter().map(|end| end.shown).chain([self.evaluations])
     }
@@ -89,11 +95,11 @@ impl DelayControl {
         self.ends[end].factor
     }
 
-    /// Before a step: no end is longer than it may be, and no step longer than the delays. `told` are the inputs of each end.
-    pub(crate) fn longest<'a>(&mut self, told: impl Iterator<Item = &'a [Segment]>) -> f64 {
+    /// Before a step: limits all factors, and returns the smallest delay. `line_inputs` are the inputs of each end.
+    pub(crate) fn longest<'a>(&mut self, line_inputs: impl Iterator<Item = &'a [Segment]>) -> f64 {
         let mut longest = f64::INFINITY;
-        for (end, told) in self.ends.iter_mut().zip(told) {
-            let [_, delay, most, impedance] = told else { continue };
+        for (end, line_inputs) in self.ends.iter_mut().zip(line_inputs) {
+            let [_, delay, most, impedance] = line_inputs else { continue };
             end.stretch.most = most.start().max(1.0);
             end.factor = end.factor.min(end.stretch.most);
             end.shown = end.factor;
@@ -113,7 +119,7 @@ impl DelayControl {
         }
     }
 
-    /// After a step: whether an end that was longer moves with this sample, so that the step is to be taken back.
+    /// After a step: whether a stretched end is not steady with this sample, so that the step must be rolled back.
     pub(crate) fn judge(&mut self, end: usize, new: &Stamp) -> bool {
         let ControlledEnd { factor, own, memory, trial, still, .. } = &mut self.ends[end];
         trial.copy_from_slice(memory);
@@ -121,14 +127,14 @@ impl DelayControl {
         !*still && *factor > 1.0
     }
 
-    /// The step was taken back; those that wanted it so are shorter from now on.
+    /// The step was rolled back; ends that were not steady get shorter.
     pub(crate) fn give_up(&mut self) {
         for end in self.ends.iter_mut().filter(|end| !end.still) {
             end.factor = Stretch::shorter(end.factor);
         }
     }
 
-    /// The step is kept, as it was judged.
+    /// The step is accepted.
     pub(crate) fn keep(&mut self, end: usize, new: &Stamp, delay: f64) {
         let ControlledEnd { factor, stretch, own, memory, trial, still, shown } = &mut self.ends[end];
         let step = new.t - own.newest().t;
@@ -156,7 +162,7 @@ impl DelayControl {
         }
     }
 
-    /// What `freeze` wrote, to be taken once all else is known to be good, and what lies behind it.
+    /// Reads what `serialize` wrote, to be applied once all else is valid, and returns the remaining bytes.
     pub(crate) fn deserialize<'a>(&self, from: &'a [u8]) -> Option<(RestoredControl, &'a [u8])> {
         let mut rest = from;
         let mut take = || -> Option<f64> {
@@ -172,7 +178,7 @@ impl DelayControl {
             stretch.set_numbers([take()?, take()?, take()?]);
             let memory = (0..end.memory.len()).map(|_| take()).collect::<Option<Vec<f64>>>()?;
             let mut stamps = Vec::new();
-            // As many as there are bytes for, whatever the number says.
+            // At most as many as there are bytes for.
             while (stamps.len() as f64) < count {
                 let (t, effort, flow) = (take()?, take()?, take()?);
                 let (effort_slope, flow_slope, charge) = (take()?, take()?, take()?);
@@ -189,13 +195,13 @@ impl DelayControl {
         (self.ends, self.evaluations) = (ends, evaluations);
     }
 
-    /// Whether a step may have to be taken back.
+    /// Whether a step may have to be rolled back.
     pub(crate) fn is_long(&self) -> bool {
         self.ends.iter().any(|end| end.factor > 1.0)
     }
 }
 
-/// A control as it was.
+/// A deserialized control.
 pub(crate) struct RestoredControl {
     ends: Vec<ControlledEnd>,
     evaluations: f64,
@@ -205,7 +211,7 @@ pub(crate) struct RestoredControl {
 mod tests {
     use super::*;
 
-    fn told(most: f64) -> [Segment; 4] {
+    fn line_inputs(most: f64) -> [Segment; 4] {
         [0.0, 0.1, most, 2.0].map(Segment::constant)
     }
 
@@ -230,14 +236,14 @@ mod tests {
         let mut seen = Vec::new();
         for k in 1..=8 {
             assert!(step(&mut control, 0.1 * f64::from(k), 0.0));
-            control.longest([&told(5.0)[..]].into_iter());
+            control.longest([&line_inputs(5.0)[..]].into_iter());
             seen.push(control.factor(0));
         }
         // The window is full at the third step.
         assert_eq!(seen, [1.0, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0]);
         let mut bytes = Vec::new();
         control.serialize(&mut bytes);
-        assert!(!step(&mut control, 0.9, 1.0), "it moves: not with such a delay");
+        assert!(!step(&mut control, 0.9, 1.0), "not steady: the delay is too long");
         assert_eq!(control.shown().collect::<Vec<_>>(), [1.0, 0.0]);
         let mut twin = DelayControl::new(1, &[0.3, 0.01, 1.0]).unwrap();
         let behind = [&bytes[..], &[7]].concat();
@@ -253,11 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_longer_than_the_importer_lets_him() {
+    fn no_end_is_longer_than_the_importer_allows() {
         let mut control = DelayControl::new(1, &[0.1, 0.01, 1.0]).unwrap();
         control.begin(0, Stamp::default());
         let mut at = |k: u32, most: f64| {
-            let longest = control.longest([&told(most)[..]].into_iter());
+            let longest = control.longest([&line_inputs(most)[..]].into_iter());
             step(&mut control, 0.1 * f64::from(k), 0.0);
             longest
         };

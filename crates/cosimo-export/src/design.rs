@@ -1,5 +1,5 @@
-//! What one FMU is: a model, its choices, an FMI version and a variant. Written into the FMU as
-//! `resources/model.toml`, read back when the FMU is instantiated; a subset of TOML, one text per line.
+//! The design of one FMU: a model, its choices, an FMI version and a variant. Written into the FMU as
+//! `resources/model.toml`, read back when the FMU is instantiated; a subset of TOML, one string per line.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// Those that have initialisation mode, FMU states and model exchange.
+    /// Versions with initialisation mode, FMU states and model exchange.
     pub const ALL: [Version; 2] = [Version::Two, Version::Three];
     /// FMI 1.0 as well.
     pub const EVERY: [Version; 3] = [Version::One, Version::Two, Version::Three];
@@ -51,13 +51,13 @@ impl Version {
 }
 
 named! {
-    /// Who solves the equations.
+    /// The interface type: where the equations are solved.
     pub enum InterfaceType {
-        /// The FMU.
+        /// In the FMU.
         CoSimulation = "co-simulation",
-        /// The importer.
+        /// In the importer.
         ModelExchange = "exchange",
-        /// Whoever the importer says.
+        /// Either; the importer chooses.
         Both = "both",
     }
 }
@@ -70,23 +70,23 @@ impl InterfaceType {
 }
 
 named! {
-    /// What an FMU declares beyond, or short of, what its model can do.
+    /// Capabilities declared in addition to, or fewer than, those of the model.
     pub enum Variant {
-        /// All that the model can do, with inputs held over a step.
+        /// All capabilities of the model, with inputs held over a step.
         Plain = "plain",
         /// No FMU state.
         NoRollback = "norollback",
         /// Every step as long as the first.
         FixedStep = "fixedstep",
-        /// FMI 1.0 and 2.0 only: takes derivatives of inputs.
+        /// FMI 1.0 and 2.0 only: accepts derivatives of inputs.
         Interpolates = "interpolates",
-        /// FMI 3.0 only: asks for inputs inside a step.
+        /// FMI 3.0 only: requests inputs inside a step.
         Intermediate = "intermediate",
-        /// Model exchange: wants to hear of every completed step.
+        /// Model exchange: needs `completedIntegratorStep`.
         Completed = "completed",
-        /// Model exchange: the same, and asks for an event after every fifth.
+        /// Model exchange: the same, and requests an event after every fifth step.
         StepEvents = "stepevents",
-        /// Model exchange: an event takes three rounds, and happens in the second.
+        /// Model exchange: an event takes three iterations, and changes states in the second.
         Iterates = "iterates",
         /// Model exchange: no derivatives by states and inputs.
         NoDerivatives = "noderivatives",
@@ -117,23 +117,23 @@ impl Variant {
     }
 }
 
-/// One FMU to be.
+/// The design of one FMU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Design {
     /// Such as `native:quarter-car/wheel`.
     pub source: String,
-    /// Parameters with a choice of words: FMI variables cannot change an interface, so they are fixed here.
+    /// Parameters that are choices: FMI variables cannot change an interface, so they are fixed here.
     pub choices: Vec<(String, String)>,
     pub version: Version,
     pub kind: InterfaceType,
     pub variant: Variant,
     /// Solves for the efforts of lines that end at it.
     pub line: bool,
-    /// And stretches those lines itself; FMI 3.0 only.
+    /// Controls the delay of those lines itself; FMI 3.0 only.
     pub kappa: bool,
     /// Writes every call to a file, where the library can (`equipment`).
     pub spy: bool,
-    /// A habit of foreign FMUs, by name; likewise.
+    /// A quirk of FMUs from other tools, by name; likewise.
     pub quirk: Option<String>,
 }
 
@@ -229,7 +229,7 @@ impl Design {
         format!("{}.fmi{version}.fmu", self.name())
     }
 
-    /// A name for C. In FMI 1.0 it is also the prefix of every function, and one library serves all models.
+    /// The model identifier. In FMI 1.0 it is also the prefix of every function, and one library serves all models.
     pub(crate) fn identifier(&self) -> String {
         if self.version == Version::One {
             return "cosimo".into();
@@ -269,9 +269,9 @@ impl Design {
                 .split_once(" = ")
                 .and_then(|(key, value)| Some((key, value.strip_prefix('"')?.strip_suffix('"')?)));
             let Some((key, value)) = parts else {
-                return Err(format!("`{line}` should read `key = \"value\"`"));
+                return Err(format!("expected `key = \"value\"`, got `{line}`"));
             };
-            let unknown = || format!("`{value}` is no {key}");
+            let unknown = || format!("unknown {key} `{value}`");
             match key {
                 "source" => design.source = value.into(),
                 "version" => {
@@ -293,7 +293,7 @@ impl Design {
                 "token" => token = value.into(),
                 _ => match key.strip_prefix("choices.") {
                     Some(name) => design.choices.push((name.into(), value.into())),
-                    None => return Err(format!("`{key}` is not understood")),
+                    None => return Err(format!("unknown key `{key}`")),
                 },
             }
         }
@@ -323,12 +323,12 @@ mod tests {
         }
         let design = Design::new("native:dual-mass/left", Version::Two).quirk("deaf");
         assert_eq!(Design::from_text(&design.to_text()), Ok((design, String::new())));
-        assert_eq!(Design::from_text("source"), Err("`source` should read `key = \"value\"`".into()));
-        assert_eq!(Design::from_text("variant = \"odd\""), Err("`odd` is no variant".into()));
+        assert_eq!(Design::from_text("source"), Err("expected `key = \"value\"`, got `source`".into()));
+        assert_eq!(Design::from_text("variant = \"odd\""), Err("unknown variant `odd`".into()));
     }
 
     #[test]
-    fn names_are_for_people_files_and_c() {
+    fn names_of_files_and_identifiers() {
         let design = Design::new("native:quarter-car/wheel", Version::Three).variant(Variant::NoRollback);
         assert_eq!(design.file_name(), "quarter-car-wheel-norollback.fmi3.fmu");
         assert_eq!(design.identifier(), "quarter_car_wheel_norollback");

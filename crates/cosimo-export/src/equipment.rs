@@ -1,5 +1,5 @@
-//! What a shared library adds to the FMUs that it is the binary of: models beside the native ones, and hooks at which an
-//! instance behaves in another way. The library of this crate adds nothing. That of `cosimo-test-fmus` adds FMUs that
+//! Additions of a shared library to its FMUs: models beside the native ones, and hooks that change the behaviour of an
+//! instance. The library of this crate adds nothing. That of `cosimo-test-fmus` adds FMUs that
 //! test importers.
 
 use std::ffi::c_void;
@@ -14,17 +14,17 @@ pub use crate::variables::{TextParameter, VariableType};
 
 use crate::design::{Design, Version};
 
-/// Everything that a library adds.
+/// All additions of a library.
 #[derive(Debug)]
 pub struct Additions {
     pub models: &'static [AddedModel],
-    /// Parameters of an FMU that are texts.
+    /// String parameters of an FMU.
     pub texts: fn(&Design) -> Vec<TextParameter>,
     /// The hooks of an instance, by its name.
     pub equip: fn(&Design, &str) -> Result<Hooks, String>,
 }
 
-/// `None` where the design asks for nothing.
+/// `None` where the design needs no hooks.
 pub type Hooks = Option<Box<dyn Equipment>>;
 
 static ADDITIONS: OnceLock<&'static Additions> = OnceLock::new();
@@ -51,33 +51,33 @@ pub(crate) fn equip(design: &Design, instance: &str) -> Result<Box<dyn Equipment
     match (additions().equip)(design, instance)? {
         Some(equipment) => Ok(equipment),
         None if design.spy || design.quirk.is_some() => {
-            Err("the library of this FMU has neither spies nor quirks".into())
+            Err("the library of this FMU supports neither call logs nor quirks".into())
         }
         None => Ok(Box::new(NoEquipment)),
     }
 }
 
-/// A model that is none of the native ones.
+/// A model beside the native ones.
 #[derive(Debug)]
 pub struct AddedModel {
     pub source: &'static str,
     pub summary: &'static str,
     pub parameters: &'static [Spec],
-    /// Where a run usually ends.
+    /// Default stop time in seconds.
     pub stop: f64,
     /// `None` where there is nothing to solve between events.
     pub simulator: Option<fn() -> Box<dyn Simulator>>,
     pub equations: fn() -> Box<dyn Hybrid>,
-    /// Types of the inputs that are passed on as they are, each with an output that shows it.
+    /// Types of the inputs that are copied to an output each.
     pub echoes: fn(Version) -> &'static [VariableType],
     pub clocks: Option<&'static ClockModel>,
 }
 
-/// The clocks of a model, for FMI 3.0; variables name them by place.
+/// The clocks of a model, for FMI 3.0; variables refer to them by index.
 #[derive(Debug)]
 pub struct ClockModel {
     pub clocks: &'static [ClockEntry],
-    /// Outputs that count the ticks of a clock: its place, their name and description.
+    /// Outputs that count the ticks of a clock: its index, their name and description.
     pub counts: &'static [(usize, &'static str, &'static str)],
     /// Those of an instance, by its start time.
     pub start: fn(f64) -> Box<dyn Clocks>,
@@ -88,13 +88,13 @@ pub struct ClockEntry {
     pub name: &'static str,
     pub about: &'static str,
     pub is_input: bool,
-    /// The clock with which it can be active only.
+    /// The clock that it is triggered by.
     pub clocked_by: Option<usize>,
-    /// As the description has them.
+    /// XML attributes of the description.
     pub attributes: &'static [(&'static str, &'static str)],
 }
 
-/// What an importer is told of an interval, as FMI 3.0 numbers it.
+/// Interval qualifier, numbered as in FMI 3.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Qualifier {
     NotYetKnown,
@@ -104,13 +104,13 @@ pub enum Qualifier {
 
 /// The clocks of one instance.
 pub trait Clocks {
-    /// What a clock counts; a new number as soon as it is active.
+    /// Ticks so far, including the one that is active.
     fn count(&self, clock: usize) -> i32;
     fn is_active(&self, clock: usize) -> bool;
     fn set(&mut self, clock: usize, active: bool, time: f64) -> Result<(), String>;
     fn interval(&mut self, clock: usize) -> Result<(f64, Qualifier), String>;
     fn shift(&self, clock: usize) -> Result<f64, String>;
-    /// What active clocks cause; afterwards none is.
+    /// Handles the active clocks; afterwards none is active.
     fn update(&mut self, time: f64);
     /// Refuses a step over a tick.
     fn check_step(&self, to: f64) -> Result<(), String>;
@@ -119,44 +119,44 @@ pub trait Clocks {
     fn deserialize<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]>;
 }
 
-/// What a hook does to a step, or to a call for derivatives.
+/// The effect of a hook on a step, or on a call for derivatives.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookEffect {
     None,
-    /// With a status that is not ok.
+    /// Returns a status that is not ok.
     Refuse(Refusal),
-    /// The end of the simulation is asked for after this part of the step.
+    /// Requests the end of the simulation after this part of the step.
     Terminate(f64),
     /// The step succeeds and changes nothing.
     Skip,
 }
 
-/// The importer's logger as it was given at instantiation.
+/// The importer's logger from instantiation.
 #[derive(Debug, Clone, Copy)]
 pub enum ImporterLog {
     None,
-    /// The struct that the importer keeps.
+    /// The importer's struct.
     Two(*const Callbacks2),
     Three(Logger3, *mut c_void),
 }
 
-/// Hooks of one instance. None does anything unless it is written.
+/// Hooks of one instance; by default they do nothing.
 ///
 /// `parameters` are the values of the model's own parameters, in its order.
-#[allow(unused_variables, reason = "the names say what a hook is told")]
+#[allow(unused_variables, reason = "the names document the arguments")]
 pub trait Equipment {
     /// Before every function of the standard.
     fn before_call(&mut self, function: &str) {}
 
-    /// Whether calls are to be recorded. The instance then stays in memory when it is freed: a later call is a mistake
-    /// of the importer that is to be written down, not undefined.
+    /// Whether calls are to be recorded. The instance then stays in memory when it is freed: a later call is an error
+    /// of the importer that is to be recorded, not undefined behaviour.
     fn records(&self) -> bool {
         false
     }
 
     fn record(&mut self, function: &str, arguments: &str, outcome: &str) {}
 
-    /// Something legal here that other FMUs may refuse, or a promise that was not kept.
+    /// A call that is accepted here but that other FMUs may refuse, or a violated guarantee.
     fn warning(&mut self, text: &str) {}
 
     /// A message for the importer after a call.
@@ -164,7 +164,7 @@ pub trait Equipment {
         None
     }
 
-    /// What is handed to the importer's callbacks in the place of its environment.
+    /// The pointer passed to the importer's callbacks instead of its environment.
     fn environment(&self, given: *mut c_void) -> *mut c_void {
         given
     }
@@ -189,12 +189,12 @@ pub trait Equipment {
 
     fn before_input(&self) {}
 
-    /// Whether new values of a parameter are ignored, by place.
+    /// Whether new values of a parameter are ignored, by index.
     fn ignores(&self, specs: &[(&'static Spec, f64)], place: usize) -> bool {
         false
     }
 
-    /// `kept` is the importer's promise not to return before this step.
+    /// `kept` is `noSetFMUStatePriorToCurrentPoint`.
     fn on_step(&mut self, parameters: &[f64], size: f64, kept: bool) -> HookEffect {
         HookEffect::None
     }
@@ -203,12 +203,12 @@ pub trait Equipment {
         HookEffect::None
     }
 
-    /// Whether a state that is to be restored is ignored.
+    /// Whether restoring a state is ignored.
     fn on_restore(&mut self, parameters: &[f64]) -> bool {
         false
     }
 
-    /// After a round of an event; `first` of its rounds. What it says may be changed.
+    /// After an event iteration, `first` for the first one. The update may be changed.
     fn on_event(
         &mut self,
         parameters: &[f64],
@@ -224,12 +224,12 @@ pub trait Equipment {
         false
     }
 
-    /// Event indicators beyond those that there are.
+    /// Additional event indicators.
     fn more_indicators(&self) -> usize {
         0
     }
 
-    /// A value that is shown, for outputs with whether initialisation is under way.
+    /// The value returned to the importer; `initializing` for outputs in initialisation mode.
     fn shown(&self, value: f64, initializing: bool) -> f64 {
         value
     }

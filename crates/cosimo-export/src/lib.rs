@@ -1,7 +1,7 @@
-//! FMUs out of native models, for FMI 2.0 and 3.0, co-simulation and model exchange.
+//! FMUs from native models, for FMI 1.0, 2.0 and 3.0, co-simulation and model exchange.
 //!
-//! One shared library serves every model and both versions: `resources/model.toml` inside the FMU tells it
-//! what it is. So an FMU is written by packing files, never by compiling. `ffi` holds the C functions and
+//! One shared library serves every model and all versions: `resources/model.toml` inside the FMU selects the model.
+//! So an FMU is written by packing files, without compiling. `ffi` holds the C functions and
 //! all `unsafe` code; below it, `instance` keeps the state machine of the standard in safe Rust.
 
 mod datum;

@@ -1,4 +1,4 @@
-//! The models that can become an FMU: the native ones, and those that a library adds. A model is opened anew whenever
+//! The models that can be exported: the native ones, and those that a library adds. A model is reopened whenever
 //! a parameter changes; numbers and counts may change until initialisation ends, the rest is fixed.
 
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::equipment::{self, AddedModel, ClockModel};
 use crate::variables::{TextParameter, VariableType};
 use crate::{delay_control, line};
 
-/// All native models but those that are faults themselves; tests export these too.
+/// All native models except `faulty/`, which only tests export.
 pub fn sources() -> Vec<String> {
     let models = (NATIVE.models)().into_iter().filter(|model| !model.name.starts_with("faulty/"));
     models.map(|model| format!("native:{}", model.name)).collect()
 }
 
-/// All models that are equations, and can be had for model exchange: native ones, and those with events.
+/// All models with equations, available for model exchange: native ones, and those with events.
 pub fn exchange_sources() -> Vec<String> {
     let has_equations = |source: &String| {
         let request =
@@ -31,24 +31,24 @@ pub fn exchange_sources() -> Vec<String> {
     all
 }
 
-/// A model by name, with what can be set.
+/// A model with its parameters.
 #[derive(Debug)]
 pub(crate) struct ExportedModel {
     source: String,
     pub(crate) summary: &'static str,
-    /// Where a run usually ends.
+    /// Default stop time in seconds.
     pub(crate) stop: f64,
-    /// Without a solver here: its own time events are all that happens between steps.
+    /// Without a solver here: between steps there are only its time events.
     pub(crate) hybrid: bool,
-    /// What becomes a variable, with its default.
+    /// Parameters that become variables, with defaults.
     pub(crate) parameters: Vec<(&'static Spec, f64)>,
     pub(crate) texts: Vec<TextParameter>,
-    /// What is passed on as it is.
+    /// Types of the inputs that are copied to outputs.
     pub(crate) echoes: &'static [VariableType],
     pub(crate) clocks: Option<&'static ClockModel>,
-    /// In which version it is told waves of lines, if at all.
+    /// The FMI version of its inputs for line waves, if it has any.
     pub(crate) line: Option<Version>,
-    /// And whether it stretches those lines itself.
+    /// Whether it controls the delay of those lines itself.
     pub(crate) kappa: bool,
     fixed: Vec<(String, Value)>,
     added: Option<&'static AddedModel>,
@@ -57,9 +57,9 @@ pub(crate) struct ExportedModel {
 /// A model with the values of its parameters.
 pub(crate) struct OpenModel {
     pub(crate) interface: Interface,
-    /// Where the FMU may have to solve the equations.
+    /// Where the FMU solves the equations.
     pub(crate) simulator: Option<Box<dyn Simulator>>,
-    /// Where the importer may want to, or nobody has to.
+    /// Where the importer solves them, or there is nothing to solve.
     pub(crate) equations: Option<Box<dyn Hybrid>>,
 }
 
@@ -79,9 +79,9 @@ impl ExportedModel {
         if clocks.is_some()
             && (design.version != Version::Three || design.kind != InterfaceType::CoSimulation)
         {
-            return Err(format!("`{}` can be had for co-simulation in FMI 3.0 only", design.source));
+            return Err(format!("`{}` is available for co-simulation in FMI 3.0 only", design.source));
         }
-        // Whoever solves the equations elsewhere has no use for parameters of our solver.
+        // Without our solver its parameters have no use.
         let solved_here = |spec: &&Spec| {
             design.kind != InterfaceType::ModelExchange || !SOLVER_PARAMETERS.contains(&spec.name)
         };
@@ -104,13 +104,13 @@ impl ExportedModel {
         let hybrid = hybrid.is_some() || added.is_some_and(|added| added.simulator.is_none());
         let line = design.line.then_some(design.version);
         if design.line && (design.kind != InterfaceType::CoSimulation || hybrid) {
-            return Err(format!("`{}` at lines can be had for co-simulation only", design.source));
+            return Err(format!("`{}` at lines is available for co-simulation only", design.source));
         }
         if design.line && design.version == Version::One {
-            return Err(format!("`{}` at lines can be had in FMI 2.0 and 3.0 only", design.source));
+            return Err(format!("`{}` at lines is available in FMI 2.0 and 3.0 only", design.source));
         }
         if design.kappa && design.version == Version::Two {
-            return Err(format!("`{}` can stretch lines in FMI 3.0 only", design.source));
+            return Err(format!("`{}` can control line delays in FMI 3.0 only", design.source));
         }
         let kappa = design.kappa;
         let model = ExportedModel {
@@ -127,17 +127,17 @@ impl ExportedModel {
             fixed,
             added,
         };
-        // Nothing here solves equations with events, but where there are no states there is nothing to solve.
+        // No solver here handles events, but a model without states needs none.
         if hybrid && design.kind != InterfaceType::ModelExchange {
             let equations = model.equations(&model.defaults())?;
             if !equations.states().is_empty() {
-                return Err(format!("`{}` can be had for model exchange only", design.source));
+                return Err(format!("`{}` is available for model exchange only", design.source));
             }
         }
         Ok(model)
     }
 
-    /// What it is told of its test for steadiness, among the values of all parameters.
+    /// The parameters of its steadiness test, among the values of all parameters.
     pub(crate) fn steadiness<'a>(&self, values: &'a [f64]) -> Option<&'a [f64]> {
         self.kappa.then(|| &values[self.parameters.len() - delay_control::PARAMETERS.len()..])
     }
@@ -146,7 +146,7 @@ impl ExportedModel {
         self.parameters.iter().map(|(_, default)| *default).collect()
     }
 
-    /// All that a kind of FMU is made of, with one value per parameter.
+    /// Everything that an FMU of this kind needs, with one value per parameter.
     pub(crate) fn open(&self, kind: InterfaceType, values: &[f64]) -> Result<OpenModel, String> {
         let equations = match kind {
             InterfaceType::CoSimulation if !self.hybrid => None,
@@ -186,7 +186,7 @@ impl ExportedModel {
             return Ok((added.equations)());
         }
         let equations = self.request(values, cosimo_models::equations)?;
-        equations.ok_or_else(|| format!("`{}` is not made of equations", self.source))
+        equations.ok_or_else(|| format!("`{}` has no equations", self.source))
     }
 
     fn request<T>(

@@ -13,7 +13,7 @@ use crate::model::{ExportedModel, OpenModel};
 use crate::state::fingerprint;
 use crate::variables::Variables;
 
-/// The folder of the binary and its ending, for the platform that this was built for.
+/// Folder and file extension of the binary, for the platform of this build.
 fn platform(version: Version) -> (&'static str, &'static str) {
     // FMI 1.0 and 2.0 share the names of platforms.
     let two = version != Version::Three;
@@ -26,14 +26,14 @@ fn platform(version: Version) -> (&'static str, &'static str) {
     }
 }
 
-/// The description and the resource, with a token that is a fingerprint of both.
+/// The description and the resource, with a token that is a hash of both.
 fn contents(design: &Design) -> Result<(String, String), String> {
     if !design.variant.exists_for(design.kind, design.version) {
         let (variant, version) = (design.variant.text(), design.version.text());
         let kind = match design.kind {
             InterfaceType::CoSimulation => "",
             InterfaceType::ModelExchange => " for model exchange",
-            InterfaceType::Both => " for both kinds at once",
+            InterfaceType::Both => " for co-simulation and model exchange",
         };
         return Err(format!("the variant `{variant}` does not exist in FMI {version}{kind}"));
     }
@@ -61,35 +61,35 @@ fn contents(design: &Design) -> Result<(String, String), String> {
     Ok((described(&token), resource))
 }
 
-/// What `modelDescription.xml` of this FMU says.
+/// The `modelDescription.xml` of this FMU.
 pub fn model_description(design: &Design) -> Result<String, String> {
     contents(design).map(|(description, _)| description)
 }
 
-/// The shared library that cargo built together with the program that runs now: a test, an example or a command
+/// The shared library that cargo built together with the running program: a test, an example or a command
 /// whose package depends on this one.
 pub fn built_library() -> Result<PathBuf, String> {
     library_beside("cosimo_export")
 }
 
-/// The same of another package, by the name of its library.
+/// The same for another package, by the name of its library.
 pub fn library_beside(name: &str) -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let folder = program.parent().unwrap_or(Path::new("."));
     let name = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let places = [folder.to_path_buf(), folder.join("deps"), folder.join("../deps")];
     let found = places.iter().map(|place| place.join(&name)).find(|path| path.exists());
-    found.ok_or_else(|| format!("{name} is not beside {}", program.display()))
+    found.ok_or_else(|| format!("{name} not found next to {}", program.display()))
 }
 
 /// Writes one FMU. `library` is this crate as a shared library, built for this platform.
 pub fn write(design: &Design, library: &Path, out: &Path) -> Result<(), String> {
     let (description, resource) = contents(design)?;
     let binary = std::fs::read(library)
-        .map_err(|error| format!("the library {} cannot be read: {error}", library.display()))?;
+        .map_err(|error| format!("cannot read the library {}: {error}", library.display()))?;
     let (folder, ending) = platform(design.version);
     let path = format!("binaries/{folder}/{}.{ending}", design.identifier());
-    let failed = |error: &dyn std::fmt::Display| format!("{} cannot be written: {error}", out.display());
+    let failed = |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", out.display());
     let file = File::create(out).map_err(|error| failed(&error))?;
     let mut archive = ZipWriter::new(BufWriter::new(file));
     for (name, bytes, mode) in [
@@ -97,7 +97,7 @@ pub fn write(design: &Design, library: &Path, out: &Path) -> Result<(), String> 
         ("resources/model.toml", resource.as_bytes(), 0o644),
         (path.as_str(), binary.as_slice(), 0o755),
     ] {
-        // A fifth larger than the best there is, in a tenth of the time: the library is the same in every FMU.
+        // A fifth larger than with the best compression, in a tenth of the time: the library is the same in every FMU.
         let options = SimpleFileOptions::default().unix_permissions(mode).compression_level(Some(1));
         archive.start_file(name, options).map_err(|error| failed(&error))?;
         archive.write_all(bytes).map_err(|error| failed(&error))?;

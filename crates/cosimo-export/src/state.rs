@@ -1,5 +1,5 @@
-//! What `fmi2GetFMUstate` and `fmi3GetFMUState` return: all that steps can see, parameters included, and its
-//! form as bytes. A serialised state names its FMU by token and kind, so that it cannot be read into another.
+//! The state of `fmi2GetFMUstate` and `fmi3GetFMUState`: all that affects steps, parameters included, and its
+//! serialized form. A serialised state names its FMU by token and kind, so that it cannot be read into another.
 
 use cosimo_core::Segment;
 
@@ -13,14 +13,14 @@ pub(crate) struct InstanceState {
     pub(crate) time: f64,
     pub(crate) start: f64,
     pub(crate) stop: Option<f64>,
-    /// The size of all steps where they must be equal.
+    /// The step size, where all steps must be equal.
     pub(crate) step: Option<f64>,
     pub(crate) steps: u64,
-    /// The inputs were changed and not yet shown to the simulator.
+    /// The inputs changed and are not yet set in the simulator.
     pub(crate) inputs_changed: bool,
     pub(crate) parameters: Vec<f64>,
     pub(crate) inputs: Vec<Segment>,
-    /// The simulator's own.
+    /// Serialized state of the simulator.
     pub(crate) simulator_state: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl InstanceState {
         into.extend_from_slice(&self.simulator_state);
     }
 
-    /// `parameters` and `inputs` are how many there must be.
+    /// `parameters` and `inputs` are the expected numbers of them.
     pub(crate) fn read(
         identity: &str,
         bytes: &[u8],
@@ -60,13 +60,13 @@ impl InstanceState {
         let (words, _) = rest.as_chunks::<8>();
         let (numbers, needed) = (parameters + 4 * inputs, 10 + parameters + 4 * inputs);
         if words.len() < needed {
-            return Err(format!("the state is cut off after {} bytes", bytes.len()));
+            return Err(format!("the state is truncated after {} bytes", bytes.len()));
         }
         let word = |at: usize| u64::from_le_bytes(words[at]);
         let float = |at: usize| f64::from_bits(word(at));
         let optional = |at: usize| Some(float(at)).filter(|value| !value.is_nan());
         if word(0) != fingerprint(identity.as_bytes()) as u64 {
-            return Err("the state is that of another FMU".into());
+            return Err("the state belongs to another FMU".into());
         }
         if word(8) != parameters as u64 || word(9) != inputs as u64 {
             return Err("the state has another number of parameters or inputs".into());
@@ -89,7 +89,7 @@ impl InstanceState {
     }
 }
 
-/// The states that an importer holds, by address. Numbered as they were given out, for the spy.
+/// The states that an importer holds, by address, numbered in order of creation for the call log.
 #[derive(Debug, Default)]
 pub(crate) struct HeldStates {
     list: Vec<(usize, u64)>,
@@ -105,10 +105,10 @@ impl HeldStates {
         self.list.push((address, self.count));
     }
 
-    /// Refuses what is not held, and returns where it is.
+    /// The index of a state; refuses addresses that are not held.
     pub(crate) fn touch(&mut self, address: usize) -> Result<usize, String> {
         let place = self.list.iter().position(|(held, _)| *held == address);
-        let place = place.ok_or("the state is not one of this instance, or was freed")?;
+        let place = place.ok_or("the state does not belong to this instance, or was freed")?;
         self.last = self.list[place].1;
         Ok(place)
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_bring_back_every_field_and_refuse_what_is_foreign() {
+    fn bytes_restore_every_field_and_foreign_bytes_are_refused() {
         let state = InstanceState {
             mode: Mode::Stepping,
             time: 0.5,
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(InstanceState::read("a", &bytes, 3, 1), Ok(state));
         assert!(InstanceState::read("b", &bytes, 3, 1).unwrap_err().contains("another FMU"));
         assert!(InstanceState::read("a", &bytes, 2, 1).unwrap_err().contains("another number"));
-        assert!(InstanceState::read("a", &bytes[..50], 3, 1).unwrap_err().contains("cut off"));
+        assert!(InstanceState::read("a", &bytes[..50], 3, 1).unwrap_err().contains("truncated"));
         assert!(InstanceState::read("a", b"anything else", 3, 1).unwrap_err().contains("not a state"));
     }
 

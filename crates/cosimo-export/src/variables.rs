@@ -1,6 +1,6 @@
-//! The variables of an FMU, made from ports, states and parameters. The value reference is the place in the list:
-//! time, inputs, outputs, states with their derivatives and, in FMI 3.0, event indicators where somebody else
-//! solves the equations, parameters, texts. The description and the running FMU use the same list.
+//! The variables of an FMU, made from ports, states and parameters. The value reference is the index in the list:
+//! time, inputs, outputs, states with their derivatives and, in FMI 3.0, event indicators where the importer
+//! solves the equations, parameters, strings. The description and the running FMU use the same list.
 
 use cosimo_core::registry::OptionKind;
 use cosimo_core::{Interface, Port, Spec, Unit};
@@ -16,29 +16,29 @@ pub(crate) enum Role {
     /// By number of the port.
     Input(usize),
     Output(usize),
-    /// By place among the states.
+    /// By index among the states.
     State(usize),
     /// Likewise.
     Derivative(usize),
-    /// By place among the event indicators.
+    /// By index among the event indicators.
     Indicator(usize),
-    /// A number, by place among the parameters of the model.
+    /// A number, by index among the parameters of the model.
     Real(usize),
     /// A whole number, likewise.
     Count(usize),
-    /// A text, by place among the texts.
+    /// A text, by index among the texts.
     Text(usize),
-    /// An input that is passed on as it is, by place among those.
+    /// An input that is copied to an output, by index among those.
     EchoInput(usize),
-    /// The output that shows it.
+    /// The output that it is copied to.
     EchoOutput(usize),
-    /// By place among the clocks of the model.
+    /// By index among the clocks of the model.
     Clock(usize),
     /// A count that changes with a clock, likewise.
     Clocked(usize),
 }
 
-/// What the values are.
+/// The type of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariableType {
     Single,
@@ -62,7 +62,7 @@ pub enum VariableType {
 }
 
 impl VariableType {
-    /// As FMI 3.0 calls it.
+    /// Name in FMI 3.0.
     pub(crate) fn name(self) -> &'static str {
         match self {
             VariableType::Single => "Float32",
@@ -83,7 +83,7 @@ impl VariableType {
         }
     }
 
-    /// As FMI 2.0 calls it, which has no other widths.
+    /// Name in FMI 2.0, which has no other widths.
     pub(crate) fn old_name(self) -> &'static str {
         match self {
             VariableType::Single | VariableType::Real => "Real",
@@ -95,7 +95,7 @@ impl VariableType {
     }
 }
 
-/// As the standard says it: what a variable is for and when it changes.
+/// Causality, variability and initial, as in the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Nature {
     pub(crate) causality: &'static str,
@@ -118,13 +118,13 @@ pub(crate) struct ExportedVariable {
     pub(crate) kind: VariableType,
     pub(crate) nature: Nature,
     pub(crate) unit: Option<Unit>,
-    /// Where the variable has one: inputs, numeric parameters and states that are one.
+    /// Start value of inputs, numeric parameters and states with a start parameter.
     pub(crate) start: Option<f64>,
-    /// The parameter that a state starts with, by place, where the state is the variable to set it.
+    /// Index of the start parameter of a state, where it is set by the state's variable.
     pub(crate) starts_with: Option<usize>,
     /// The least allowed value of a count.
     pub(crate) least: u32,
-    /// The clock that it changes with, by place.
+    /// Index of the clock of a clocked variable.
     pub(crate) clocked_by: Option<usize>,
     pub(crate) about: String,
 }
@@ -166,7 +166,7 @@ impl ExportedVariable {
         ExportedVariable { kind: VariableType::Clock, clocked_by: clock.clocked_by, ..variable }
     }
 
-    /// An input and the output that shows it.
+    /// An input and the output that it is copied to.
     fn echo(kind: VariableType, place: usize) -> (ExportedVariable, ExportedVariable) {
         let name = kind.name().to_lowercase();
         let port = |end: &str| Port {
@@ -188,7 +188,7 @@ impl ExportedVariable {
         (ExportedVariable { kind, start, ..heard }, ExportedVariable { kind, ..echoed })
     }
 
-    /// The parameter that is set by this variable, by place.
+    /// Index of the parameter that is set by this variable.
     pub(crate) fn parameter_place(&self) -> Option<usize> {
         match self.role {
             Role::Real(place) | Role::Count(place) => Some(place),
@@ -212,7 +212,7 @@ impl ExportedVariable {
     }
 }
 
-/// A parameter that is a text, with the value it starts with.
+/// A string parameter with its start value.
 #[derive(Debug, Clone, Copy)]
 pub struct TextParameter {
     pub name: &'static str,
@@ -231,12 +231,12 @@ pub(crate) struct Variables {
     pub(crate) states: Vec<usize>,
     pub(crate) derivatives: Vec<usize>,
     pub(crate) indicators: Vec<usize>,
-    /// Outputs that are no ports, with what they show at once.
+    /// Outputs that are no ports, with the inputs they depend on directly.
     pub(crate) shown: Vec<(usize, Vec<usize>)>,
 }
 
 impl Variables {
-    /// With states and derivatives where there are equations to tell of.
+    /// With states and derivatives where `equations` are given.
     pub(crate) fn of(
         model: &ExportedModel,
         interface: &Interface,
@@ -287,7 +287,7 @@ impl Variables {
         // FMI 2.0 has a number for them and no variables.
         for place in (0..indicators).filter(|_| version == Version::Three) {
             indicator_references.push(list.len());
-            let port = Port::new(&format!("indicator_{}", place + 1), "1", "has a root at an event");
+            let port = Port::new(&format!("indicator_{}", place + 1), "1", "event indicator");
             list.push(ExportedVariable::port(&port, Role::Indicator(place), Nature::LOCAL));
         }
         let mut shown = Vec::new();
@@ -345,7 +345,7 @@ impl Variables {
         }
     }
 
-    /// Value references of all that can be set before the start and matters to outputs.
+    /// Value references of all variables that can be set before the start and affect outputs.
     pub(crate) fn numbers(&self) -> Vec<usize> {
         let number = |at: &usize| {
             let variable = &self.list[*at];
@@ -355,7 +355,7 @@ impl Variables {
     }
 }
 
-/// A model may use one name for an input, an output and a parameter; FMI may not.
+/// A model may use one name for an input, an output and a parameter; in FMI names are unique.
 fn distinguish(list: &mut [ExportedVariable]) {
     let names: Vec<String> = list.iter().map(|variable| variable.name.clone()).collect();
     for variable in list {

@@ -1,4 +1,4 @@
-//! Models out of closures: equations that are integrated with error control, and discrete ones with a state of any type.
+//! Models from closures: equations that are integrated with error control, and discrete ones with a state of any type.
 //!
 //! ```
 //! use cosimo_native::{discrete, ode};
@@ -26,12 +26,12 @@ use cosimo_core::{
 use crate::model::{Hybrid, ModelPoint, Tangent};
 use crate::native_hybrid::NativeHybrid;
 
-/// What simulators can be made of, as often as they are needed: planning looks at one, a run steps another.
+/// Builds simulators, as many as needed: planning inspects one, a run steps another.
 pub trait Blueprint: Send + Sync {
     fn simulator(&self) -> Box<dyn Simulator>;
 }
 
-/// A function that makes a simulator of one's own.
+/// Any function that builds a simulator.
 impl<F, S> Blueprint for F
 where
     F: Fn() -> S + Send + Sync,
@@ -43,7 +43,7 @@ where
 }
 
 /// x' = f(t, x, u), written into the last argument of the closure. The states are the outputs, each with its start value.
-/// An input that is not connected is 0. Integrated by BDF to a relative tolerance of 1e-8; derivatives by states and inputs are differences.
+/// An input that is not connected is 0. Integrated by BDF to a relative tolerance of 1e-8; derivatives by states and inputs are finite differences.
 pub fn ode<const N: usize, const M: usize>(
     inputs: [&str; N],
     states: [(&str, f64); M],
@@ -71,7 +71,7 @@ struct ClosureEquations {
 
 struct Closure {
     equations: ClosureEquations,
-    /// States, inputs and derivatives beside the present point.
+    /// States, inputs and derivatives at a perturbed point.
     perturbed: RefCell<[Vec<f64>; 3]>,
 }
 
@@ -122,7 +122,7 @@ impl Hybrid for Closure {
             dx.fill(0.0);
             return;
         }
-        // Central differences: the error of rounding and that of truncation meet at the cube root of the precision.
+        // Central differences: rounding and truncation errors balance at the cube root of the precision.
         let step = f64::EPSILON.cbrt() * largest(at.x).max(largest(at.u)).max(1.0) / length;
         let [x, u, back] = &mut *self.perturbed.borrow_mut();
         let mut beside = |step: f64, into: &mut [f64]| {
@@ -136,8 +136,8 @@ impl Hybrid for Closure {
     }
 }
 
-/// A state that is changed at the end of each macro step, by a closure that gets the state, the time, the inputs at that
-/// instant and the outputs. Outputs have their start values until the first step ends, and hold in between.
+/// A state updated at the end of each macro step by a closure of the state, the time, the inputs at that
+/// instant and the outputs. Outputs have their start values until the first step ends, and are held in between.
 pub fn discrete<const N: usize, const M: usize, S>(
     inputs: [&str; N],
     outputs: [(&str, f64); M],

@@ -1,8 +1,8 @@
-//! What turns equations written in Rust into simulators: solvers, events, closures.
+//! Simulators from equations written in Rust: solvers, events, closures.
 //!
 //! A [`Model`] is x' = f(x, u), y = g(x, u); an [`Ode`] takes fixed micro steps, or
 //! follows the exact flow of a [`Linear`] one.
-//! A [`Hybrid`] has events too and is integrated with error control. Models out of closures are in [`closure`].
+//! A [`Hybrid`] has events too and is integrated with error control. For models from closures see [`closure`].
 
 pub mod closure;
 mod hybrid;

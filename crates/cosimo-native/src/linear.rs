@@ -38,7 +38,7 @@ impl Linear {
         }
     }
 
-    /// x' = v, v' = stiffness x + damping v + gain u + drift; outputs are v and x, which also are where it starts.
+    /// x' = v, v' = stiffness x + damping v + gain u + drift; outputs are v and x. `[x, v]` are the initial values.
     pub fn second_order(
         input: Port,
         [velocity, place]: [Port; 2],
@@ -63,7 +63,7 @@ impl Linear {
         Linear { inputs, outputs, initial, a, b, c, d, drift }
     }
 
-    /// With the solver that the options name.
+    /// With the solver that the options select.
     pub fn simulator(self, options: &Options) -> Ode<Linear> {
         match options.text("solver") {
             "exact" => Ode::exact(self),
@@ -133,8 +133,8 @@ pub(crate) fn combine(p: &[f64], x: &[f64], q: &[f64], u: &[f64], into: &mut [f6
     }
 }
 
-/// The solution of x' = A x from `initial` at 0, one row of columns per instant. Each instant starts afresh
-/// from 0, so that errors do not gather along the way; instants may be negative.
+/// The solution of x' = A x from `initial` at 0, one row of columns per instant. Each instant is computed from
+/// t = 0, so that errors do not accumulate; instants may be negative.
 pub fn monolithic(
     a: &[f64],
     initial: &[f64],

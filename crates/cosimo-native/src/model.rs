@@ -1,28 +1,28 @@
-//! Equations with events, apart from whoever solves them: x' = f(t, x, m, u), y = g(t, x, m, u).
+//! Equations with events, without a solver: x' = f(t, x, m, u), y = g(t, x, m, u).
 //!
-//! The states x move between events, the memory m only at them. Whoever integrates watches the indicators, asks
-//! for an event where one changes its sign or where one was announced, and lets the model decide what happened.
-//! Models without events are hybrid too.
+//! The continuous states x change between events, the discrete states m only at them. The integrator watches the event
+//! indicators and calls `event` where one changes its sign or where a time event was announced. Models without events
+//! are hybrid too.
 
 use cosimo_core::{Interface, Port};
 
 use crate::ode::Model;
 
-/// Equations with events. Nothing is kept between calls: all that can change is in the [`Point`].
+/// Equations with events. They keep no state between calls: all that can change is in the [`ModelPoint`].
 pub trait Hybrid: Send {
     /// Ports and feedthrough.
     fn interface(&self) -> Interface;
 
-    /// The states by name. One that has the name of an output is that output; one that has the name of a
+    /// The continuous states by name. A state with the name of an output is that output; one with the name of a
     /// parameter starts with its value.
     fn states(&self) -> Vec<Port>;
 
-    /// What kind of number each output is; the rest are real.
+    /// The kind of each output; those beyond the list are real.
     fn kinds(&self) -> Vec<OutputKind> {
         Vec::new()
     }
 
-    /// States and memory at the start.
+    /// Continuous and discrete states at the start.
     fn initial(&self) -> (Vec<f64>, Vec<f64>);
 
     fn derivatives(&self, at: &ModelPoint<'_>, dx: &mut [f64]);
@@ -36,8 +36,8 @@ pub trait Hybrid: Send {
     /// Values whose change from above zero to zero or below, or back, is an event.
     fn indicators(&self, _at: &ModelPoint<'_>, _z: &mut [f64]) {}
 
-    /// Changes states and memory as the point demands. Asked at the start too, and whenever somebody thinks that
-    /// there is an event: a point where nothing happens is no mistake.
+    /// Changes continuous and discrete states. Also called at the start and at points without an event, where it
+    /// should change nothing.
     fn event(&self, _t: f64, _u: &[f64], _x: &mut [f64], _m: &mut [f64]) -> Event {
         Event::default()
     }
@@ -47,21 +47,21 @@ pub trait Hybrid: Send {
         false
     }
 
-    /// How large the states usually are.
+    /// Nominal values of the states.
     fn nominals(&self, into: &mut [f64]) {
         into.fill(1.0);
     }
 
-    /// How derivatives and outputs change when states and inputs move along a direction.
+    /// Directional derivative: the change of derivatives and outputs along a direction of states and inputs.
     fn tangent(&self, at: &ModelPoint<'_>, along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]);
 
-    /// Whether one value ever changes with another. Outputs and inputs are the interface's matter.
+    /// Whether one value ever depends on another. For outputs and inputs see the interface.
     fn depends(&self, _value: Unknown, _on: Quantity) -> bool {
         true
     }
 }
 
-/// Where a model is.
+/// A point at which a model is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelPoint<'a> {
     pub t: f64,
@@ -70,7 +70,7 @@ pub struct ModelPoint<'a> {
     pub u: &'a [f64],
 }
 
-/// Where states and inputs move to.
+/// A direction of states and inputs.
 #[derive(Debug, Clone, Copy)]
 pub struct Tangent<'a> {
     pub x: &'a [f64],
@@ -90,7 +90,7 @@ pub enum Quantity {
     Input(usize),
 }
 
-/// What an output can be. The discrete kinds change at events only.
+/// The kind of an output. The discrete kinds change at events only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputKind {
     Real,
@@ -103,18 +103,18 @@ pub enum OutputKind {
     Enumeration(&'static [&'static str]),
 }
 
-/// What an event did.
+/// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Event {
     /// At least one state jumped.
     pub states_changed: bool,
-    /// The next instant at which to ask, whatever the indicators say.
+    /// The next time event.
     pub next: Option<f64>,
-    /// The model has nothing more to say; the run should end here.
+    /// The model requests the end of the run.
     pub terminate: bool,
 }
 
-/// A model without events needs no memory.
+/// A model without events has no discrete states.
 impl<M: Model> Hybrid for M {
     fn interface(&self) -> Interface {
         Model::interface(self)

@@ -17,12 +17,12 @@ use crate::ode::ABILITIES;
 use crate::rebuild::ParameterRebuild;
 use crate::tangents::Tangents;
 
-/// The option `solver` of models that are integrated.
+/// The option `solver` of models with an integrator.
 pub const SOLVER: Spec = Spec::choice(
     "solver",
     "bdf",
     &["bdf", "dormand-prince", "bogacki-shampine", RK4],
-    "the inner solver; `rk4` takes fixed steps, the others keep tolerances",
+    "the inner solver; `rk4` takes fixed steps, the others control the error",
 );
 /// The option `relative`.
 pub const RELATIVE: Spec =
@@ -33,25 +33,25 @@ pub const ABSOLUTE: Spec = Spec::number(
     1e-4,
     Range::Positive,
     "1",
-    "absolute tolerance of the inner solver, as a part of what is usual for each state",
+    "absolute tolerance of the inner solver, relative to the nominal value of each state",
 );
 const RK4: &str = "rk4";
 
-/// Tolerances that an integrator takes, whatever is asked for.
+/// Range of tolerances that an integrator accepts.
 const TINY: f64 = f64::MIN_POSITIVE;
 const HUGE: f64 = f64::MAX;
 
 /// Equations with events, and the integrator that solves them.
 pub type NativeHybrid = HybridSimulator<NativeEquations>;
 
-/// Equations written in Rust, and where they stand.
+/// Equations written in Rust, and their current point.
 pub struct NativeEquations {
     model: Box<dyn Hybrid>,
     settings: Settings,
     t: f64,
     x: Vec<f64>,
     u: Vec<f64>,
-    /// What changes at events only.
+    /// The discrete states.
     memory: Memory<Box<[f64]>>,
     tangents: Tangents,
     recipe: Option<ParameterRebuild<Box<dyn Hybrid>>>,
@@ -64,10 +64,10 @@ impl fmt::Debug for NativeEquations {
 }
 
 impl NativeHybrid {
-    /// With the solver that the options name.
+    /// With the solver that the options select.
     pub fn of(model: impl Hybrid + 'static, options: &Options) -> NativeHybrid {
         let fixed = (options.text("solver") == RK4).then(|| options.count("micro_steps"));
-        // Of a method with fixed steps the integrator keeps the place only.
+        // With fixed steps the integrator only stores time and state.
         let name = if fixed.is_some() { "bogacki-shampine" } else { options.text("solver") };
         let (relative, absolute) = (options.number("relative"), options.number("absolute"));
         NativeHybrid::solved(Box::new(model), name, fixed, relative, absolute)
@@ -130,7 +130,7 @@ impl NativeHybrid {
         self.equations.model
     }
 
-    /// Lets these parameters change while it runs.
+    /// Makes these parameters tunable.
     pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: ParameterRebuild<Box<dyn Hybrid>>) {
         self.interface.tunable = parameters;
         self.equations.recipe = Some(recipe);
@@ -149,7 +149,7 @@ impl Equations for NativeEquations {
         Ok(false)
     }
 
-    /// The first event is due: it says when the next one is.
+    /// The first event is due: it announces the next one.
     fn exit_initialization(&mut self, _at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
         x.copy_from_slice(&self.model.initial().0);
         let settled = EventResult { next_event: f64::INFINITY, ended: None };
@@ -204,8 +204,9 @@ impl Equations for NativeEquations {
         }
         let next_event = event.next.unwrap_or(f64::INFINITY);
         if next_event <= at || next_event.is_nan() {
-            let words = format!("an event is announced for t = {next_event} s when it is {at} s");
-            return Err(SimulatorError::new("event", words));
+            let message =
+                format!("the model announces its next event for t = {next_event} s, not after t = {at} s");
+            return Err(SimulatorError::new("event", message));
         }
         Ok(EventResult { next_event, ended: None })
     }
@@ -231,7 +232,7 @@ impl Equations for NativeEquations {
     }
 
     fn foreign_state_message(bytes: usize) -> String {
-        format!("{bytes} bytes are no state of this model with these parameters")
+        format!("these {bytes} bytes are not a state of this model with these parameters")
     }
 
     fn set_parameter(

@@ -1,8 +1,7 @@
 //! One simulator for every model that is a set of ordinary differential equations.
 //!
 //! A [`Model`] has equations only; an [`Ode`] adds the inner solver, the held inputs and the save slots.
-//! Deliberately without events and without a step size of its own: a step takes as many micro steps as it
-//! was told.
+//! Deliberately without events and without step-size control: a step takes the configured number of micro steps.
 
 use cosimo_core::abilities;
 use cosimo_core::linear_model::{OperatingPoint, StateSpaceMatrices};
@@ -22,15 +21,14 @@ use crate::tangents::Tangents;
 
 /// Equations: x' = f(x, u), y = g(x, u).
 pub trait Model: Send {
-    /// Ports and feedthrough, and whether `jacobian` and `slopes` may be asked for. The states are the outputs, if nothing
-    /// else is said.
+    /// Ports, feedthrough, and whether `jacobian` and `slopes` are available. By default the states are the outputs.
     fn interface(&self) -> Interface {
         Interface { outputs: self.states(), abilities: ABILITIES, ..Interface::default() }
     }
 
     fn initial(&self) -> Vec<f64>;
 
-    /// Names and units of the states, for whoever shows them.
+    /// Names and physical units of the states.
     fn states(&self) -> Vec<Port> {
         let state = |place: usize| {
             let (name, description) = (format!("state_{place}"), format!("state {place} of the equations"));
@@ -41,7 +39,7 @@ pub trait Model: Send {
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]);
 
-    /// The same for equations that look at the clock. Their outputs do not.
+    /// The same for equations that depend on time. Their outputs do not.
     #[inline]
     fn derivatives_at(&self, _t: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
         self.derivatives(x, u, dx);
@@ -51,17 +49,17 @@ pub trait Model: Send {
         y.copy_from_slice(x);
     }
 
-    /// How derivatives and outputs change when states and inputs move along a direction. Derivatives of outputs by inputs
-    /// and by time follow from it; with feedthrough the latter are as good as the slopes of the inputs: a hold says that
-    /// the inputs stand still.
+    /// Directional derivative: the change of derivatives and outputs along a direction of states and inputs. Derivatives
+    /// of outputs by inputs and by time follow from it; with feedthrough the latter are as good as the slopes of the
+    /// inputs, which are 0 with a zero-order hold.
     fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]);
 
-    /// Whether one value ever changes with another.
+    /// Whether one value ever depends on another.
     fn depends(&self, _value: Unknown, _on: Quantity) -> bool {
         true
     }
 
-    /// How large the states usually are.
+    /// Nominal values of the states.
     fn nominals(&self, into: &mut [f64]) {
         into.fill(1.0);
     }
@@ -73,7 +71,7 @@ pub struct Ode<M> {
     model: M,
     interface: Interface,
     stepper: Stepper,
-    /// States, then the time, then the inputs last seen, then their slopes.
+    /// States, then the time, then the last inputs, then their slopes.
     memory: Memory<Box<[f64]>>,
     states: usize,
     slope: Vec<f64>,
@@ -110,7 +108,7 @@ impl<M: Model> Ode<M> {
         self.model
     }
 
-    /// Lets these parameters change while it runs.
+    /// Makes these parameters tunable.
     pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: ParameterRebuild<Ode<M>>) {
         self.interface.tunable = parameters;
         self.recipe = Some(recipe);
@@ -130,7 +128,7 @@ impl<M: Model> Ode<M> {
 }
 
 impl Ode<Linear> {
-    /// Follows a cubic input without error, and knows the integrals of its outputs.
+    /// Solves exactly for cubic inputs, and provides the integrals of its outputs.
     pub fn exact(model: Linear) -> Ode<Linear> {
         let exact = Exact::new(&model);
         Ode::with(model, Stepper::Exact(Box::new(exact)))
@@ -154,7 +152,7 @@ fn split(now: &mut [f64], states: usize) -> (&mut [f64], &mut f64, &mut [f64], &
     (x, &mut t[0], u, du)
 }
 
-/// What remains of the inputs once an instant is over.
+/// Values and slopes of the inputs at `s`, kept for the outputs.
 fn hold(inputs: &Inputs<'_>, s: f64, u: &mut [f64], du: &mut [f64]) {
     for (port, segment) in inputs.segments.iter().enumerate() {
         u[port] = segment.at(s);
@@ -211,7 +209,7 @@ impl<M: Model + 'static> Simulator for Ode<M> {
 }
 
 impl<M: Model + 'static> TunableParameters for Ode<M> {
-    /// Equations and solver are built anew; states and inputs stay.
+    /// Equations and solver are rebuilt; states and inputs stay.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         let rebuilt = ParameterRebuild::rebuild(&mut self.recipe, &self.interface, parameter, value)?;
         (self.model, self.stepper) = (rebuilt.model, rebuilt.stepper);
@@ -281,5 +279,5 @@ impl<M: Model + 'static> States for Ode<M> {
     }
 }
 
-/// What an `Ode` can do whatever its model, with a Jacobian: even all zeros save a method from probing.
+/// Abilities of an `Ode` with any model. A Jacobian of zeros, too, saves a method from probing.
 pub const ABILITIES: Abilities = Abilities { jacobian: true, ..Abilities::NATIVE };

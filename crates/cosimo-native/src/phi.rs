@@ -1,4 +1,4 @@
-//! The exponential of a small matrix and its relatives, on memory taken once.
+//! The exponential of a small matrix and its phi functions, in memory allocated once.
 
 use cosimo_core::dense;
 
@@ -12,7 +12,7 @@ pub(crate) struct Phi {
 }
 
 impl Phi {
-    /// Room for phi_0 to phi_`top` of matrices with `size` rows.
+    /// Memory for phi_0 to phi_`top` of matrices with `size` rows.
     pub(crate) fn new(size: usize, top: usize) -> Phi {
         let (table, work) = (vec![0.0; (top + 1) * size * size], vec![0.0; dense::phi_work(size)]);
         Phi { size, top, table, work }

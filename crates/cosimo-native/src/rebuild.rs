@@ -1,10 +1,10 @@
-//! How a simulator is built anew with one parameter changed, so that parameters can change while it runs.
+//! Rebuilds a simulator with one parameter changed, so that parameters are tunable during a run.
 
 use std::fmt;
 
 use cosimo_core::{Interface, SimulatorError};
 
-/// What the parameters of a simulator become when one of them has another value. What it is made of decides the maker.
+/// Rebuilds a simulator, or its equations, with a new value of one parameter.
 pub struct ParameterRebuild<T>(Box<Rebuild<T>>);
 
 type Rebuild<T> = dyn FnMut(&str, f64) -> Result<T, SimulatorError> + Send;
@@ -17,7 +17,7 @@ impl<T> ParameterRebuild<T> {
         ParameterRebuild(Box::new(rebuild))
     }
 
-    /// By the place of the parameter among the tunable ones.
+    /// By the index of the parameter among the tunable ones.
     pub(crate) fn rebuild(
         recipe: &mut Option<ParameterRebuild<T>>,
         interface: &Interface,
@@ -34,6 +34,6 @@ impl<T> ParameterRebuild<T> {
 
 impl<T> fmt::Debug for ParameterRebuild<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Recipe")
+        f.write_str("ParameterRebuild")
     }
 }

@@ -22,7 +22,7 @@ pub enum Solver {
 
 /// The option `micro_steps`.
 pub const MICRO_STEPS: Spec =
-    Spec::count("micro_steps", 10, 1, "steps of the inner solver per step; `exact` needs none");
+    Spec::count("micro_steps", 10, 1, "micro steps of the inner solver per macro step; unused by `exact`");
 /// The option `solver` of any model.
 pub const EXPLICIT: Spec = Spec::choice("solver", "euler", &["euler", "euler-end", "rk4"], SOLVER);
 /// The option `solver` of a linear model.
@@ -32,7 +32,7 @@ const SOLVER: &str =
     "the inner solver; `euler` takes inputs at the start of a micro step, `euler-end` at its end";
 
 impl Solver {
-    /// The one that the options `solver` and `micro_steps` name.
+    /// From the options `solver` and `micro_steps`.
     pub fn of(options: &Options) -> Solver {
         let micro_steps = options.count("micro_steps");
         match options.text("solver") {
@@ -121,10 +121,10 @@ fn ahead(x: &[f64], h: f64, slope: &[f64], into: &mut [f64]) {
 /// Coefficients of a segment.
 const COEFFICIENTS: usize = 4;
 
-/// The highest phi that an integral of the answer to s^3 takes.
+/// The highest phi needed for the integral of the response to s^3.
 const TOP: usize = COEFFICIENTS + 1;
 
-/// The exact answer of a linear model to cubic inputs, worked out anew only when the step size changes.
+/// The exact response of a linear model to cubic inputs, recomputed only when the step size changes.
 #[derive(Debug)]
 pub(crate) struct Exact {
     model: Linear,
@@ -201,7 +201,7 @@ impl Flow {
         self.states + COEFFICIENTS * self.inputs + 1
     }
 
-    /// The flow integrated `times` over: h^times phi_times(hA) x, and the answer to u = s^q, which is
+    /// The flow integrated `times` times: h^times phi_times(hA) x, and the response to u = s^q, which is
     /// q! h^(q + 1 + times) phi_(q + 1 + times)(hA) B.
     fn fill(&mut self, model: &Linear, phi: &Phi, times: usize, h: f64) {
         let (n, m, width) = (self.states, self.inputs, self.width());

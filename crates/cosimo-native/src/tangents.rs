@@ -7,7 +7,7 @@ use cosimo_core::linear_model::StateSpaceMatrices;
 
 use crate::model::Tangent;
 
-/// Room for a direction of states and inputs, and for how derivatives and outputs change along it.
+/// Workspace: a direction of states and inputs, and the change of derivatives and outputs along it.
 #[derive(Debug)]
 pub(crate) struct Tangents {
     along: Vec<f64>,
@@ -21,7 +21,7 @@ impl Tangents {
         Tangents { along: vec![0.0; along], change: vec![0.0; change], states }
     }
 
-    /// Room for derivatives.
+    /// Workspace for derivatives.
     pub(crate) fn derivatives(&mut self) -> &mut [f64] {
         &mut self.change[..self.states]
     }

@@ -1,4 +1,4 @@
-//! The description of an FMI 1.0 slave. It has fewer words: no initial, no independent variable, no model structure.
+//! The description of an FMI 1.0 slave. It has no initial, no independent variable, no model structure.
 
 use cosimo_pack::XmlWriter;
 
@@ -6,7 +6,7 @@ use super::{Facts, document, outputs, types};
 use crate::variables::ExportedVariable;
 
 pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
-    // States and indicators are those that the importer would integrate.
+    // Zero: only states and indicators that the importer integrates count.
     document(xml, facts, "guid").set("numberOfContinuousStates", 0).set("numberOfEventIndicators", 0);
     units(xml, facts);
     types(xml, facts.variables, &["Type", "EnumerationType"], false);
@@ -39,9 +39,9 @@ fn variables(xml: &mut XmlWriter, facts: &Facts<'_>) {
             .set_some("min", facts.least(variable))
             .set_some("start", facts.start_text(variable))
             .set_some("start", facts.start(variable));
-        if let Some(told) = outputs.iter().find(|told| told.reference == reference) {
+        if let Some(entry) = outputs.iter().find(|entry| entry.reference == reference) {
             xml.open("DirectDependency");
-            let inputs = told.dependencies.iter().map(|at| &list[*at]);
+            let inputs = entry.dependencies.iter().map(|at| &list[*at]);
             for input in inputs.filter(|variable| variable.nature.causality == "input") {
                 xml.text("Name", &input.name);
             }
@@ -52,7 +52,7 @@ fn variables(xml: &mut XmlWriter, facts: &Facts<'_>) {
     xml.close();
 }
 
-/// Causality and variability in the words of FMI 1.0.
+/// Causality and variability of FMI 1.0.
 fn nature(variable: &ExportedVariable) -> (&'static str, &'static str) {
     let causality = match variable.nature.causality {
         "input" => "input",

@@ -67,12 +67,12 @@ fn variables(xml: &mut XmlWriter, facts: &Facts<'_>) {
     xml.close();
 }
 
-fn unknowns(xml: &mut XmlWriter, list: &'static str, told: Vec<ModelStructureEntry>) {
-    if told.is_empty() {
+fn unknowns(xml: &mut XmlWriter, list: &'static str, entries: Vec<ModelStructureEntry>) {
+    if entries.is_empty() {
         return;
     }
     xml.open(list);
-    for ModelStructureEntry { reference, dependencies } in told {
+    for ModelStructureEntry { reference, dependencies } in entries {
         xml.leaf("Unknown").set("index", reference + 1).set("dependencies", joined(&dependencies, 1));
     }
     xml.close();

@@ -1,4 +1,4 @@
-//! The description of an FMI 3.0 FMU. The model structure speaks of value references.
+//! The description of an FMI 3.0 FMU. The model structure uses value references.
 
 use cosimo_pack::XmlWriter;
 use cosimo_pack::xml_writer::Tag;
@@ -59,7 +59,7 @@ fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &Exported
     let between =
         facts.capabilities.intermediate && matches!(variable.role, Role::Input(_) | Role::Output(_));
     let clock = variable.clocked_by.map(Role::Clock);
-    // Texts and bytes have an element for their start.
+    // Strings and binaries have an element for their start.
     let start = facts.start_text(variable);
     let mut tag = if start.is_some() { xml.open(element) } else { xml.leaf(element) };
     common(&mut tag, variable, reference);
@@ -85,8 +85,8 @@ fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &Exported
     }
 }
 
-fn unknowns(xml: &mut XmlWriter, element: &str, told: Vec<ModelStructureEntry>) {
-    for ModelStructureEntry { reference, dependencies } in told {
+fn unknowns(xml: &mut XmlWriter, element: &str, entries: Vec<ModelStructureEntry>) {
+    for ModelStructureEntry { reference, dependencies } in entries {
         xml.leaf(element).set("valueReference", reference).set("dependencies", joined(&dependencies, 0));
     }
 }

@@ -1,5 +1,5 @@
-//! `modelDescription.xml`, from a model's interface and parameters. All versions say the same things in
-//! different words; what they share is here. No date and no path, so that equal models give equal files.
+//! `modelDescription.xml`, from a model's interface and parameters; here the parts that all versions share. No date
+//! and no path, so that equal models give equal files.
 
 mod fmi1;
 mod fmi2;
@@ -14,14 +14,14 @@ use crate::design::{Design, Variant, Version};
 use crate::model::ExportedModel;
 use crate::variables::{ExportedVariable, Role, VariableType, Variables};
 
-/// What an FMU declares, and does.
+/// The capabilities that an FMU declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) rollback: bool,
     pub(crate) fixed_step: bool,
     pub(crate) interpolates: bool,
     pub(crate) intermediate: bool,
-    /// Shows every step of its solver, and returns after one where the importer wants that.
+    /// Intermediate update at every step of its solver, with early return on request.
     pub(crate) shows_solver_steps: bool,
     /// Co-simulation with time events that the importer may handle.
     pub(crate) event_mode: bool,
@@ -31,11 +31,11 @@ pub(crate) struct Capabilities {
     pub(crate) jacobian: bool,
     /// Model exchange: derivatives of derivatives and outputs by states and inputs.
     pub(crate) tangents: bool,
-    /// Wants to hear of completed steps.
+    /// Needs `completedIntegratorStep`.
     pub(crate) completed: bool,
-    /// Asks for an event after every so many of them; 0 is never.
+    /// Requests an event after so many completed steps; 0 is never.
     pub(crate) step_events: u64,
-    /// How often the discrete states are to be updated at an event.
+    /// Event iterations per event.
     pub(crate) rounds: u32,
 }
 
@@ -54,7 +54,7 @@ impl Capabilities {
             shows_solver_steps: design.line && design.version == Version::Three,
             event_mode: model.hybrid && model.echoes.is_empty() && design.version == Version::Three,
             output_order: u32::from(abilities.slopes),
-            // An effort that follows the flow is none that derivatives are told by.
+            // No derivatives by an effort that follows the flow.
             jacobian: abilities.jacobian && !design.line,
             tangents: design.variant != Variant::NoDerivatives,
             completed: stepped || design.variant == Variant::Completed,
@@ -64,7 +64,7 @@ impl Capabilities {
     }
 }
 
-/// All that a description tells.
+/// All contents of a description.
 pub(crate) struct Facts<'a> {
     pub(crate) design: &'a Design,
     pub(crate) model: &'a ExportedModel,
@@ -86,7 +86,7 @@ pub(crate) fn description(facts: &Facts<'_>) -> String {
     xml.finish()
 }
 
-/// The outermost element, which stays open; versions call the token by different names.
+/// The root element, which stays open; the name of the token attribute depends on the version.
 fn document<'a>(xml: &'a mut XmlWriter, facts: &Facts<'_>, token: &str) -> Tag<'a> {
     let Facts { design, model, .. } = facts;
     let old = design.version == Version::One;
@@ -157,7 +157,7 @@ fn enumeration(names: &[&str]) -> String {
 /// The same in FMI 2.0 and 3.0.
 fn categories_and_experiment(xml: &mut XmlWriter, model: &ExportedModel) {
     xml.open("LogCategories");
-    let about = "why a call was refused or failed";
+    let about = "reason why a call was refused or failed";
     xml.leaf("Category").set("name", "logStatusError").set("description", about);
     xml.close();
     xml.leaf("DefaultExperiment")
@@ -194,7 +194,7 @@ impl Facts<'_> {
         self.equations.is_some_and(|equations| equations.jumps(state)).then_some(true)
     }
 
-    /// What a variable starts with that is a text or bytes.
+    /// Start value of a string or binary variable.
     fn start_text(&self, variable: &ExportedVariable) -> Option<&'static str> {
         match variable.role {
             Role::Text(at) => Some(self.variables.texts[at].start),
@@ -205,7 +205,7 @@ impl Facts<'_> {
         }
     }
 
-    /// What one starts with that is a number or a flag.
+    /// Start value of a numeric or Boolean variable.
     fn start(&self, variable: &ExportedVariable) -> Option<String> {
         let start = variable.start?;
         Some(if variable.kind == VariableType::Boolean {
@@ -223,15 +223,15 @@ impl Facts<'_> {
     }
 }
 
-/// A value of the model structure, with the value references of what it depends on.
+/// An entry of the model structure, with the value references of its dependencies.
 struct ModelStructureEntry {
     reference: usize,
     dependencies: Vec<usize>,
 }
 
-/// What each output answers at once: inputs, and states where they can be set.
+/// Direct dependencies of outputs on inputs, and on states where these can be set.
 fn outputs(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
-    let told = |(output, reference): (usize, &usize)| {
+    let entry = |(output, reference): (usize, &usize)| {
         let pairs = facts.interface.feedthrough.iter().filter(|(of, _)| *of == output);
         let inputs = pairs.map(|(_, input)| facts.variables.inputs[*input]);
         ModelStructureEntry {
@@ -242,7 +242,7 @@ fn outputs(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     let others = facts.variables.shown.iter();
     let others =
         others.map(|(reference, on)| ModelStructureEntry { reference: *reference, dependencies: on.clone() });
-    facts.variables.outputs.iter().enumerate().map(told).chain(others).collect()
+    facts.variables.outputs.iter().enumerate().map(entry).chain(others).collect()
 }
 
 fn derivatives(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
@@ -253,13 +253,13 @@ fn indicators(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     dependent(facts, &facts.variables.indicators, Unknown::Indicator)
 }
 
-/// Values that may feel states and inputs alike.
+/// Values that may depend on states and inputs.
 fn dependent(
     facts: &Facts<'_>,
     references: &[usize],
     unknown: fn(usize) -> Unknown,
 ) -> Vec<ModelStructureEntry> {
-    let told = |(place, reference): (usize, &usize)| {
+    let entry = |(place, reference): (usize, &usize)| {
         let value = unknown(place);
         let inputs = facts.variables.inputs.iter().enumerate();
         let felt = |(input, _): &(usize, &usize)| {
@@ -268,7 +268,7 @@ fn dependent(
         let inputs = inputs.filter(felt).map(|(_, reference)| *reference);
         ModelStructureEntry { reference: *reference, dependencies: sorted(inputs, on_states(facts, value)) }
     };
-    references.iter().enumerate().map(told).collect()
+    references.iter().enumerate().map(entry).collect()
 }
 
 fn on_states(facts: &Facts<'_>, value: Unknown) -> Vec<usize> {
@@ -284,7 +284,7 @@ fn sorted(inputs: impl Iterator<Item = usize>, states: Vec<usize>) -> Vec<usize>
     all
 }
 
-/// What is worked out at the start, from inputs that are felt at once and from all that can be set before it.
+/// Initial unknowns: they depend on direct inputs and on all that can be set before initialisation.
 fn at_start(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     let variables = facts.variables;
     let states = variables
@@ -294,15 +294,15 @@ fn at_start(facts: &Facts<'_>) -> Vec<ModelStructureEntry> {
     let mut all: Vec<ModelStructureEntry> = outputs(facts);
     all.extend(states.filter(|state| !variables.outputs.contains(&state.reference)));
     all.extend(derivatives(facts));
-    // What a clock changes has no value before its first tick.
-    all.retain(|told| {
-        let variable = &variables.list[told.reference];
+    // Clocked variables have no value before their first tick.
+    all.retain(|entry| {
+        let variable = &variables.list[entry.reference];
         variable.nature.initial == Some("calculated") && variable.clocked_by.is_none()
     });
-    for told in &mut all {
-        told.dependencies.retain(|reference| variables.list[*reference].nature.causality == "input");
-        told.dependencies.extend(variables.numbers());
-        told.dependencies.sort_unstable();
+    for entry in &mut all {
+        entry.dependencies.retain(|reference| variables.list[*reference].nature.causality == "input");
+        entry.dependencies.extend(variables.numbers());
+        entry.dependencies.sort_unstable();
     }
     all
 }

@@ -1,6 +1,6 @@
 //! Functions for things that no model here has: clocks with other intervals, structural parameters, scheduled
-//! execution. Importers look them up all the same, and FMI 3.0 wants every one of them. They refuse in words.
-//! Further arguments of theirs are not looked at, which the C calling convention allows.
+//! execution. Importers look them up all the same, and FMI 3.0 wants every one of them. They refuse with a message.
+//! Their further arguments are ignored, which the C calling convention allows.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
 
@@ -30,7 +30,7 @@ refused! {
     fmi3GetVariableDependencies "dependencies do not change; the description has them"
     fmi3EnterConfigurationMode "there are no structural parameters"
     fmi3ExitConfigurationMode "there are no structural parameters"
-    fmi3EvaluateDiscreteStates "discrete states are worked out by their update"
+    fmi3EvaluateDiscreteStates "discrete states are computed by fmi3UpdateDiscreteStates"
     fmi3ActivateModelPartition "this FMU is not for scheduled execution"
 }
 

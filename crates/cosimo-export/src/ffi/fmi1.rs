@@ -60,7 +60,7 @@ unsafe extern "C" fn cosimo_fmiInstantiateSlave(
     let arguments = format!("{name}, {mime_type}, {timeout:?}, {visible}, {interactive}, {logging}");
     let folder = match mime_type.as_str() {
         "application/x-fmu-sharedlibrary" => from_uri(&location).map(|folder| folder.join("resources")),
-        other => Err(format!("`{other}` is no kind of this slave")),
+        other => Err(format!("`{other}` is not a MIME type of this slave")),
     };
     let handle = instantiate(
         (Version::One, InterfaceType::CoSimulation, ImporterAbilities::default()),

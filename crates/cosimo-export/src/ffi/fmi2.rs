@@ -61,7 +61,7 @@ unsafe extern "C" fn fmi2Instantiate(
     let (folder, kind) = match kind {
         MODEL_EXCHANGE => (from_uri(&uri), InterfaceType::ModelExchange),
         CO_SIMULATION => (from_uri(&uri), InterfaceType::CoSimulation),
-        _ => (Err(format!("there is no type {kind} of FMUs")), InterfaceType::CoSimulation),
+        _ => (Err(format!("there is no FMU type {kind}")), InterfaceType::CoSimulation),
     };
     instantiate(
         (Version::Two, kind, ImporterAbilities::default()),
@@ -170,7 +170,7 @@ slopes_and_status! { Two:
 
 const TERMINATED: c_int = 3;
 
-/// What an event update says.
+/// The result of an event update.
 #[repr(C)]
 struct EventInfo {
     new_discrete_states_needed: c_int,
@@ -186,7 +186,7 @@ impl EventInfo {
         EventInfo {
             new_discrete_states_needed: c_int::from(update.needed),
             terminate_simulation: c_int::from(update.terminate),
-            // No model here has others later.
+            // Nominals never change here.
             nominals_of_continuous_states_changed: 0,
             values_of_continuous_states_changed: c_int::from(update.states_changed),
             next_event_time_defined: c_int::from(update.next.is_some()),
@@ -194,7 +194,7 @@ impl EventInfo {
         }
     }
 
-    /// As the spy shows the same call of FMI 3.0.
+    /// In the format of the FMI 3.0 call in the call log.
     fn show(info: Option<&[EventInfo]>) -> String {
         let Some([info]) = info else { return "null".into() };
         let flags = [

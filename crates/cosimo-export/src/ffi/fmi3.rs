@@ -15,7 +15,7 @@ use crate::instance::{
     CallResult, ExportedInstance, ImporterAbilities, Refusal, SAMPLES, SolverStep, StepEnd,
 };
 
-/// Environment, time, set requested, get allowed, step finished, may return early, wishes to, from when.
+/// Environment, time, set requested, get allowed, step finished, may return early, early return requested, at.
 type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
 
 #[derive(Clone, Copy)]
@@ -166,7 +166,7 @@ exported! { Three:
         |instance| {
             let update = instance.update_discrete()?;
             (*place(needed)?, *place(terminate)?) = (update.needed, update.terminate);
-            // No model here has other nominals later.
+            // Nominals never change here.
             (*place(nominals)?, *place(values)?) = (false, update.states_changed);
             (*place(defined)?, *place(next)?) = (update.next.is_some(), update.next.unwrap_or(0.0));
             Ok(())
@@ -299,8 +299,8 @@ unsafe extern "C" fn fmi3DoStep(
     }
 }
 
-/// One call of `fmi3DoStep`, in pieces: the importer's callback calls functions of this instance, so none may be
-/// under way meanwhile.
+/// One call of `fmi3DoStep`, in pieces: the importer's callback calls functions of this instance, so no borrow may
+/// live meanwhile.
 #[derive(Clone, Copy)]
 struct DoStepCall {
     c: *mut c_void,
@@ -312,7 +312,7 @@ struct DoStepCall {
     last: *mut f64,
 }
 
-/// The importer's callback, and what it said last.
+/// The importer's callback and its last results.
 struct IntermediateCallback {
     callback: Callback,
     return_requested: bool,
@@ -373,7 +373,7 @@ impl DoStepCall {
         outcome.map(drop)
     }
 
-    /// The step with the importer's callback: through it, to its end, and a look at that.
+    /// The step with the importer's callback: solver steps, the end, and a last intermediate update.
     fn step_with_callback(self, mut talk: IntermediateCallback) -> c_int {
         let status = self.run_solver_steps(&mut talk);
         if status > 1 {
@@ -395,7 +395,7 @@ impl DoStepCall {
         status
     }
 
-    /// A piece after which the importer may look at an instant.
+    /// A piece that returns the time of the next intermediate update.
     fn piece_with_time(
         self,
         name: &str,
@@ -409,7 +409,7 @@ impl DoStepCall {
         (status, at)
     }
 
-    /// Asks for inputs, once or before every step of the solver, and shows what each of these steps reached.
+    /// Requests inputs, once or before every step of the solver, with an intermediate update after each.
     fn run_solver_steps(self, talk: &mut IntermediateCallback) -> c_int {
         // SAFETY: no piece is under way, here and below.
         let instance = unsafe { self.instance() };

@@ -1,6 +1,6 @@
 //! The C functions of both versions, and all `unsafe` code of this crate.
 //!
-//! Every function goes through [`call`]: it checks the handle, catches panics, tells the spy, and logs what was
+//! Every function goes through [`call`]: it checks the handle, catches panics, records the call, and logs what was
 //! refused once no borrow of the instance is left, because an importer may do anything inside its logger.
 
 #![allow(unsafe_code, reason = "C functions take raw pointers from the importer")]
@@ -102,7 +102,7 @@ unsafe fn call(
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         instance.equipment.before_call(name);
         if instance.version() != version {
-            return Err(format!("this instance is one of FMI {}", instance.version().text()).into());
+            return Err(format!("this instance is for FMI {}", instance.version().text()).into());
         }
         let before = instance.mode;
         let refusal = || Err(format!("it must not be called {before}").into());
@@ -137,7 +137,7 @@ thread_local! {
     static WHERE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A panic is told to the importer's logger, not to the standard error of a program that is not ours. This
+/// A panic is reported to the importer's logger, not to the standard error of the importer. This
 /// library has a hook of its own: that of a program in Rust around it stays as it is.
 fn panic_quietly() {
     static ONCE: Once = Once::new();
@@ -149,10 +149,10 @@ fn panic_quietly() {
     });
 }
 
-/// What a panic said, and where.
+/// Message and location of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
     format!("panicked at {}: {text}", WHERE.take())
 }
 
@@ -208,8 +208,8 @@ unsafe fn free(handle: *mut c_void, name: &str) {
         instance.equipment.warning(&format!("{} states were never freed", states.len()));
     }
     for state in states {
-        // SAFETY: the list holds exactly the states that were given out and not freed, and nobody may use them
-        // once the instance is gone.
+        // SAFETY: the list holds exactly the states that were returned and not freed, and none may be used once the
+        // instance is gone.
         drop(unsafe { Box::from_raw(state as *mut InstanceState) });
     }
     if instance.equipment.records() {
@@ -224,7 +224,7 @@ unsafe fn free(handle: *mut c_void, name: &str) {
 /// An array of the importer.
 ///
 /// # Safety
-/// `from` points to `count` values that nobody changes while the slice is used, or is null.
+/// `from` points to `count` values that do not change while the slice is used, or is null.
 unsafe fn list<'a, T>(from: *const T, count: usize) -> Result<&'a [T], Refusal> {
     match (from.is_null(), count) {
         (_, 0) => Ok(&[]),
@@ -235,7 +235,7 @@ unsafe fn list<'a, T>(from: *const T, count: usize) -> Result<&'a [T], Refusal> 
 }
 
 /// # Safety
-/// As for [`list`], and nobody else looks at the values.
+/// As for [`list`], and there is no other access to the values.
 unsafe fn list_mut<'a, T>(from: *mut T, count: usize) -> Result<&'a mut [T], Refusal> {
     match (from.is_null(), count) {
         (_, 0) => Ok(&mut []),
@@ -324,7 +324,7 @@ fn keep(instance: &mut ExportedInstance, at: &mut *mut c_void, state: InstanceSt
 }
 
 /// # Safety
-/// Nobody else uses the state now. That it is one of this instance is checked.
+/// There is no other reference to the state. That it belongs to this instance is checked.
 unsafe fn known<'a>(
     instance: &mut ExportedInstance,
     state: *mut c_void,
@@ -335,7 +335,7 @@ unsafe fn known<'a>(
 }
 
 /// # Safety
-/// `at` is null or points to a state that nobody else uses.
+/// `at` is null or points to a state without other references.
 unsafe fn free_state(instance: &mut ExportedInstance, at: *mut *mut c_void) -> CallResult {
     // SAFETY: by the contract above.
     let at = unsafe { place(at) }?;
@@ -398,7 +398,7 @@ const LAST_SUCCESSFUL_TIME: c_int = 2;
 
 /// The standard's answer to a status that an FMU has not.
 fn no_status(kind: c_int) -> CallResult {
-    Err(Refusal::new(Status::Discard, format!("there is no status {kind} of this kind")))
+    Err(Refusal::new(Status::Discard, format!("there is no status {kind} of this type")))
 }
 
 /// The resources of an FMI 2.0 FMU come as a URI.

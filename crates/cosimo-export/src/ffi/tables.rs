@@ -1,6 +1,6 @@
 //! What versions of the standard share, under the names that each has for it.
 
-/// Functions with a handle as first argument: what each does, and how the spy shows its arguments.
+/// Functions with a handle as first argument: what each does, and how the call log shows its arguments.
 macro_rules! exported {
     ($version:ident: $(fn $name:ident($($argument:ident: $type:ty),*) |$instance:ident| $body:expr, $shown:expr;)*) => {$(
         #[allow(unused_variables, reason = "not every call shows something of the instance")]

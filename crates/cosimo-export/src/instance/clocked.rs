@@ -16,12 +16,12 @@ impl ExportedInstance {
         self.clocks.as_mut().ok_or_else(|| "this FMU has no clocks".into())
     }
 
-    /// What a clock clocks.
+    /// The value of the variable of a clock.
     pub(super) fn clocked(&mut self, clock: usize) -> Result<f64, Refusal> {
         Ok(f64::from(self.clocks()?.count(clock)))
     }
 
-    /// As bytes, because nobody promises what stands there before the call.
+    /// As bytes, because the memory may be uninitialised before the call.
     pub(crate) fn get_clocks(&mut self, references: &[u32], into: &mut [u8]) -> CallResult {
         self.allow(Call::Clocks)?;
         for (reference, into) in references.iter().zip(into) {
@@ -48,12 +48,17 @@ impl ExportedInstance {
     }
 
     /// Intervals with their qualifiers.
-    pub(crate) fn intervals(&mut self, references: &[u32], into: &mut [f64], told: &mut [i32]) -> CallResult {
+    pub(crate) fn intervals(
+        &mut self,
+        references: &[u32],
+        into: &mut [f64],
+        qualifiers: &mut [i32],
+    ) -> CallResult {
         self.allow(Call::GetInterval)?;
-        for ((reference, into), told) in references.iter().zip(into).zip(told) {
+        for ((reference, into), qualifier_out) in references.iter().zip(into).zip(qualifiers) {
             let clock = self.clock(*reference)?;
             let (interval, qualifier) = self.clocks()?.interval(clock)?;
-            (*into, *told) = (interval, qualifier as i32);
+            (*into, *qualifier_out) = (interval, qualifier as i32);
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! One instance of an FMU, the same for both versions: the model, the modes of the standard and what may be
-//! called in each. Safe Rust throughout; `ffi` turns pointers into slices and outcomes into status numbers.
+//! One instance of an FMU, the same for both versions: the model, the modes of the standard and the calls allowed
+//! in each. Safe Rust throughout; `ffi` turns pointers into slices and outcomes into status codes.
 //!
-//! A refused call changes nothing, so that an importer that asks too much can go on. Only a model that fails
-//! by itself leaves the instance in `Failed`, from which a saved state or a reset brings it back.
+//! A refused call changes nothing, so that the importer can continue. Only a failure of the model leaves the instance
+//! in `Failed`, from which restoring a state or a reset recovers it.
 
 mod clocked;
 mod model_exchange;
@@ -33,7 +33,7 @@ pub use model_exchange::DiscreteStatesUpdate;
 pub(crate) use rules::Call;
 pub(crate) use step::{SAMPLES, SolverStep, StepEnd};
 
-/// Where an instance stands in the state machine of the standard.
+/// A mode of the standard's state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Instantiated,
@@ -50,9 +50,9 @@ pub(crate) enum Mode {
     Failed,
     /// After a fatal error nothing is left to call.
     Dead,
-    /// After a step that was not taken: it can be rewound, ended or freed.
+    /// After a discarded step: a state can be restored, the instance terminated or freed.
     Discarded,
-    /// Kept for the record of calls alone, to see which come back.
+    /// Kept to record calls after it was freed.
     Freed,
 }
 
@@ -108,7 +108,7 @@ impl Status {
     }
 }
 
-/// A status with something to say.
+/// A status with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub status: Status,
@@ -141,14 +141,14 @@ impl From<SimulatorError> for Refusal {
     }
 }
 
-/// What answers.
+/// The model behind the interface.
 enum InstanceBody {
     Stepped(Box<dyn Simulator>),
     /// Solved by the importer, or without anything to solve.
     Exchanged(EquationsState),
 }
 
-/// What an importer of FMI 3.0 can cope with in co-simulation.
+/// Capabilities of an FMI 3.0 importer in co-simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ImporterAbilities {
     pub(crate) event_mode: bool,
@@ -160,7 +160,7 @@ pub(crate) struct ExportedInstance {
     /// Co-simulation or model exchange.
     kind: InterfaceType,
     importer: ImporterAbilities,
-    /// Token and kind: what a serialised state belongs to.
+    /// Token and kind, which a serialized state must match.
     identity: String,
     model: ExportedModel,
     variables: Variables,
@@ -168,7 +168,7 @@ pub(crate) struct ExportedInstance {
     pub(crate) mode: Mode,
     body: InstanceBody,
     time: f64,
-    /// FMI 2.0 wants `fmi2SetupExperiment` before initialisation.
+    /// FMI 2.0 requires `fmi2SetupExperiment` before initialisation.
     set_up: bool,
     start: f64,
     stop: Option<f64>,
@@ -176,23 +176,23 @@ pub(crate) struct ExportedInstance {
     steps: u64,
     parameters: Vec<f64>,
     texts: Vec<CString>,
-    /// What was heard and is to be shown again.
+    /// Inputs that are copied to outputs.
     echo_inputs: Vec<Datum>,
     clocks: Option<Box<dyn Clocks>>,
-    /// What is assumed of each input from now on; a constant unless derivatives were given.
+    /// Extrapolation of each input from now on; a constant unless derivatives were set.
     inputs: Vec<Segment>,
-    /// Where some of the last of them are waves.
+    /// Where the last inputs belong to lines.
     lines: Option<Lines>,
     outputs: Vec<f64>,
     slopes: Vec<f64>,
     jacobian: Vec<f64>,
     /// The parameters changed since the model was opened.
     stale: bool,
-    /// The inputs changed since the simulator saw them.
+    /// The inputs changed since they were set in the simulator.
     inputs_changed: bool,
-    /// `outputs` are those of now.
+    /// `outputs` are up to date.
     current: bool,
-    /// The importer promised never to go back before this instant.
+    /// `noSetFMUStatePriorToCurrentPoint`: no state before this time is restored.
     promised: f64,
     pending: Pending,
     pub(crate) states: HeldStates,
@@ -213,10 +213,10 @@ impl ExportedInstance {
         let (design, own) =
             Design::from_text(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         if token != own {
-            return Err(format!("the token is `{token}`, but that of this FMU is `{own}`"));
+            return Err(format!("expected the token `{own}`, got `{token}`"));
         }
         if version != design.version {
-            return Err(format!("this FMU is one of FMI {}", design.version.text()));
+            return Err(format!("this FMU is for FMI {}", design.version.text()));
         }
         if !design.kind.offers(kind) {
             return Err(format!("this FMU is for {} only", kind_name(design.kind)));
@@ -282,7 +282,7 @@ impl ExportedInstance {
         Ok(instance)
     }
 
-    /// As a new instance begins; states that the importer holds stay his.
+    /// Sets everything to the state after instantiation; states that the importer holds stay valid.
     fn begin(&mut self) {
         self.mode = Mode::Instantiated;
         (self.time, self.start, self.stop, self.step, self.steps) = (0.0, 0.0, None, None, 0);
@@ -314,7 +314,7 @@ impl ExportedInstance {
             return Ok(());
         }
         if modes.is_empty() {
-            return Err(format!("this instance is one for {}", kind_name(self.kind)).into());
+            return Err(format!("this instance is for {}", kind_name(self.kind)).into());
         }
         let clause = rules::clause(self.kind, self.version);
         Err(format!("it must not be called {} ({clause})", self.mode).into())
@@ -324,7 +324,7 @@ impl ExportedInstance {
     pub(crate) fn set_up(&mut self, start: f64, stop: Option<f64>) -> CallResult {
         self.allow(Call::SetUp)?;
         if !start.is_finite() || stop.is_some_and(|stop| stop.is_nan() || stop < start) {
-            return Err(format!("a run from {start} to {stop:?} s is none").into());
+            return Err(format!("invalid experiment: start {start}, stop {stop:?}").into());
         }
         (self.time, self.start, self.stop, self.set_up, self.stale) = (start, start, stop, true, true);
         self.clocks = self.model.clocks.map(|clocks| (clocks.start)(start));
@@ -337,7 +337,7 @@ impl ExportedInstance {
     pub(crate) fn enter_initialization(&mut self) -> CallResult {
         self.allow(Call::EnterInitialization)?;
         if !self.set_up {
-            return Err("`fmi2SetupExperiment` must come before it".into());
+            return Err("`fmi2SetupExperiment` must be called first".into());
         }
         self.mode = Mode::Initializing;
         Ok(())
@@ -368,7 +368,7 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// The simulator knows the parameters and inputs of now, and `outputs` are what it shows.
+    /// Sets current parameters and inputs in the simulator, and updates `outputs`.
     fn refresh(&mut self) -> CallResult {
         self.reopen()?;
         let simulator = match &mut self.body {
@@ -382,8 +382,8 @@ impl ExportedInstance {
         };
         if self.inputs_changed {
             let at = Time::new(self.time).ok_or("the time is not a number")?;
-            let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
-            simulator.set_inputs(at, &Inputs::of(&self.inputs[..told]))?;
+            let own_inputs = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.own_inputs);
+            simulator.set_inputs(at, &Inputs::of(&self.inputs[..own_inputs]))?;
             (self.inputs_changed, self.current) = (false, false);
         }
         if !self.current {
@@ -392,7 +392,7 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// `outputs` are what the model shows, whatever inputs it has not seen yet.
+    /// Updates `outputs` without setting new inputs.
     fn read_outputs(&mut self) -> CallResult {
         let InstanceBody::Stepped(simulator) = &mut self.body else { return Ok(()) };
         let shown = self.lines.as_ref().map_or(self.outputs.len(), |lines| lines.shown);
@@ -407,7 +407,7 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// Opens the model anew where parameters have changed.
+    /// Reopens the model if parameters have changed.
     fn reopen(&mut self) -> CallResult {
         if self.stale {
             self.body = match self.body {
@@ -439,12 +439,12 @@ impl ExportedInstance {
 
     fn need_states(&self) -> CallResult {
         if !self.can.rollback {
-            return Err("this FMU has no states to save".into());
+            return Err("this FMU does not support saving its state".into());
         }
         self.allow(Call::States)
     }
 
-    /// Into an old state if there is one, so that its memory is used again.
+    /// Into an old state if there is one, to reuse its memory.
     pub(crate) fn save(&mut self, old: Option<&mut InstanceState>) -> Result<Option<InstanceState>, Refusal> {
         self.need_states()?;
         self.reopen()?;
@@ -489,7 +489,7 @@ impl ExportedInstance {
         self.need_states()?;
         if state.time < self.promised {
             return Err(format!(
-                "the state is of t = {}, but the importer promised not to go back before {}",
+                "the state is of t = {}, but the importer set noSetFMUStatePriorToCurrentPoint at {}",
                 state.time, self.promised
             )
             .into());
@@ -503,7 +503,7 @@ impl ExportedInstance {
             self.stale = true;
             self.reopen()?;
         }
-        let cut_off = "the state is cut off";
+        let cut_off = "the state is truncated";
         let (heard, mut frozen) =
             datum::deserialize(&self.echo_inputs, &state.simulator_state).ok_or(cut_off)?;
         let mut clocks = self.model.clocks.map(|clocks| (clocks.start)(0.0));

@@ -1,8 +1,8 @@
 //! Model exchange: the importer moves time and states, this FMU answers with derivatives, outputs and indicators,
 //! and changes states at events.
 //!
-//! Nothing is cached. What an importer must not do is refused here where the mode alone does not tell: going back
-//! over an event, leaving event mode before the discrete states have settled, computing past the end.
+//! Nothing is cached. Illegal calls that the mode alone does not exclude are refused here: going back over an event,
+//! leaving event mode before the event iteration has converged, computing past the end.
 
 use cosimo_core::{Segment, Simulator};
 use cosimo_native::{Event, Hybrid, ModelPoint};
@@ -12,7 +12,7 @@ use crate::design::{InterfaceType, Version};
 use crate::equipment::HookEffect;
 use crate::model::ExportedModel;
 
-/// Equations with the values of now.
+/// Equations with their current values.
 pub(super) struct EquationsState {
     pub(super) equations: Box<dyn Hybrid>,
     pub(super) now: SavedValues,
@@ -21,19 +21,19 @@ pub(super) struct EquationsState {
     u: Vec<f64>,
 }
 
-/// All that a saved state brings back.
+/// All that a restored state contains.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SavedValues {
     pub(super) x: Vec<f64>,
-    /// What changes at events only.
+    /// Discrete states.
     m: Vec<f64>,
-    /// How often the discrete states were updated in this event mode.
+    /// Event iterations in this event mode.
     round: u32,
-    /// They need no further update.
+    /// The event iteration has converged.
     settled: bool,
-    /// The model asked for the end.
+    /// The model requested the end.
     pub(super) ended: bool,
-    /// The next instant at which the model wants an event.
+    /// The next time event.
     pub(super) next: Option<f64>,
     /// The last two completed steps, and the last event before: there is no way back over these.
     completed: [f64; 2],
@@ -43,7 +43,7 @@ pub(super) struct SavedValues {
     pub(super) due: bool,
 }
 
-/// What an update of the discrete states says.
+/// The result of an update of the discrete states.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DiscreteStatesUpdate {
     pub needed: bool,
@@ -60,7 +60,7 @@ impl EquationsState {
         EquationsState { equations, now, indicators, u }
     }
 
-    /// The equations and where they are looked at.
+    /// The equations and the point at which to evaluate them.
     pub(super) fn at(&mut self, t: f64, inputs: &[Segment]) -> (&dyn Hybrid, ModelPoint<'_>) {
         for (u, segment) in self.u.iter_mut().zip(inputs) {
             *u = segment.0[0];
@@ -68,8 +68,8 @@ impl EquationsState {
         (&*self.equations, ModelPoint { t, x: &self.now.x, m: &self.now.m, u: &self.u })
     }
 
-    /// One round of an event. A model that needs one gets it in the round before the last, so that importers that
-    /// stop too early, or look at the last answer only, miss it.
+    /// One event iteration. The event is handled in the iteration before the last, so that importers that
+    /// stop too early, or use the last result only, miss it.
     fn update(&mut self, t: f64, inputs: &[Segment], rounds: u32) -> DiscreteStatesUpdate {
         self.at(t, inputs);
         let now = &mut self.now;
@@ -128,7 +128,7 @@ impl EquationsState {
     }
 }
 
-/// The equations where a simulator stands that solves them itself.
+/// The equations at the current state of a simulator that solves them itself.
 pub(super) fn equations_at(
     model: &ExportedModel,
     simulator: &mut dyn Simulator,
@@ -136,7 +136,7 @@ pub(super) fn equations_at(
     (time, inputs): (f64, &[Segment]),
 ) -> Result<EquationsState, Refusal> {
     let mut opened = EquationsState::new(model.equations(parameters)?, time);
-    // What such a model remembers of its events follows from the time.
+    // The discrete states of such a model follow from the time.
     opened.update(time, inputs, 1);
     if let Some(states) = simulator.states() {
         states.get(&mut opened.now.x);
@@ -147,21 +147,21 @@ pub(super) fn equations_at(
 pub(super) fn equations_of(body: &mut InstanceBody) -> Result<&mut EquationsState, Refusal> {
     match body {
         InstanceBody::Exchanged(exchange) => Ok(exchange),
-        InstanceBody::Stepped(_) => Err("this instance is one for co-simulation".into()),
+        InstanceBody::Stepped(_) => Err("this instance is for co-simulation".into()),
     }
 }
 
-/// Importers round their instants; anything more is a mistake.
+/// Importers round their times; anything more is an error.
 fn beyond(time: f64, limit: f64) -> bool {
     time > limit + 1e-9 * limit.abs().max(time.abs()).max(1e-3)
 }
 
-/// An array of the importer against how many there are.
+/// Checks the length of an importer's array.
 fn check_length(found: usize, wanted: usize, what: &str) -> CallResult {
     if found == wanted {
         return Ok(());
     }
-    Err(format!("the array is for {found} values, but there are {wanted} {what}").into())
+    Err(format!("expected an array for {wanted} {what}, got {found} values").into())
 }
 
 impl ExportedInstance {
@@ -178,7 +178,7 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// Time events are told in advance; a later accepted instant has stepped over one.
+    /// Time events are announced in advance; a step to a later time has passed one.
     fn warn_late_event(&mut self) {
         let (time, next) =
             (self.time, equations_of(&mut self.body).ok().and_then(|exchange| exchange.now.next));
@@ -201,7 +201,7 @@ impl ExportedInstance {
         Ok(update)
     }
 
-    /// All rounds of an event that the importer does not see.
+    /// The whole event iteration, where the importer has no event mode.
     pub(super) fn handle_event(&mut self) {
         let InstanceBody::Exchanged(exchange) = &mut self.body else { return };
         exchange.now.round = 0;
@@ -224,7 +224,7 @@ impl ExportedInstance {
         let time = self.time;
         let now = &mut equations_of(&mut self.body)?.now;
         if now.ended {
-            return Err("the model asked for the end of the run".into());
+            return Err("the model requested the end of the simulation".into());
         }
         if !now.settled {
             return Err(format!("`{function}` must be called until it needs no further update").into());
@@ -234,7 +234,7 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// Returns whether an event is wanted, and whether the run should end.
+    /// Returns whether an event is requested, and whether the simulation should end.
     pub(crate) fn completed_step(&mut self, promise: bool) -> Result<(bool, bool), Refusal> {
         self.allow(Call::CompletedStep)?;
         self.warn_late_event();
@@ -256,7 +256,7 @@ impl ExportedInstance {
         let (earliest, settled, stateless) =
             (now.event.max(now.completed[0]), now.settled && !now.ended, now.x.is_empty());
         if !time.is_finite() {
-            return Err(format!("t = {time} is no instant").into());
+            return Err(format!("invalid time {time}").into());
         }
         if beyond(earliest, time) {
             let what = "the last event or the step before the last";
@@ -269,7 +269,7 @@ impl ExportedInstance {
         }
         if self.mode == Mode::Event {
             if !stateless {
-                return Err("in event mode only FMUs without continuous states take a new time".into());
+                return Err("in event mode the time can be set only in FMUs without continuous states".into());
             }
             if !settled {
                 return Err("`fmi2NewDiscreteStates` must be called until it needs no further update".into());
@@ -340,7 +340,7 @@ impl ExportedInstance {
         Ok((equations_of(&mut self.body)?.now.x.len(), self.declared_indicators()?))
     }
 
-    /// As far as this FMU tells the truth.
+    /// The number reported to the importer, which a fault may falsify.
     fn declared_indicators(&mut self) -> Result<usize, Refusal> {
         Ok(equations_of(&mut self.body)?.indicators + self.equipment.more_indicators())
     }

@@ -1,11 +1,11 @@
-//! Values that are passed on as they are, of the types that only such values have.
+//! Inputs that are copied to outputs: 64-bit integers, binaries and the other types that only these have.
 
 use super::{Call, CallResult, ExportedInstance, Refusal};
 use crate::datum::{Datum, Plain};
 use crate::variables::{Role, VariableType};
 
 impl ExportedInstance {
-    /// With 64 bits: enumerations of FMI 3.0, and numbers that are passed on.
+    /// With 64 bits: enumerations of FMI 3.0, and copied numbers.
     pub(crate) fn get_wide(&mut self, references: &[u32], into: &mut [i64]) -> CallResult {
         for (reference, into) in references.iter().zip(into.iter_mut()) {
             let (one, into) = (std::slice::from_ref(reference), std::slice::from_mut(into));
@@ -19,7 +19,7 @@ impl ExportedInstance {
         self.allow(Call::Get)
     }
 
-    /// Values of types that are only passed on.
+    /// Values of types that are only copied.
     pub(crate) fn get_plain<T: Plain>(&self, references: &[u32], into: &mut [T]) -> CallResult {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {

@@ -1,8 +1,8 @@
 //! One step, in pieces: between them the importer may be called back, which calls this instance again.
 //!
-//! With intermediate update the FMU asks for the inputs at four instants of the step, equally spaced and both
+//! With intermediate update the FMU requests the inputs at four instants of the step, equally spaced and both
 //! ends included, and follows the cubic through them. Equal answers make an exact constant, so a step with
-//! held inputs is the same bits whether it is asked or not.
+//! held inputs is bit-identical with and without intermediate update.
 
 use cosimo_core::{Inputs, Segment, Slot, Time, Window};
 
@@ -12,47 +12,47 @@ use crate::delay_control::DelayControl;
 use crate::design::Version;
 use crate::equipment::HookEffect;
 
-/// Instants at which inputs are asked for inside a step.
+/// Number of instants at which inputs are requested inside a step.
 pub(crate) const SAMPLES: usize = 4;
 
-/// What is known of a step that has begun.
+/// A step that has begun.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     from: f64,
     size: f64,
-    /// The importer promised not to return before the start of this step.
+    /// `noSetFMUStatePriorToCurrentPoint`.
     promise: bool,
-    /// The instant that the importer is asked about.
+    /// The time of the intermediate update.
     pub(super) at: f64,
-    /// What inputs are asked for: where it begins, and how long it is. The whole step, unless the FMU stretches lines.
+    /// Start and length of the piece that inputs are requested for: the whole step, unless the FMU controls line delays.
     piece: (f64, f64),
-    /// Outputs are shown, and inputs not asked for.
+    /// Outputs may be read, and inputs not set.
     pub(super) finished: bool,
     samples: Vec<[f64; SAMPLES]>,
-    /// It was gone by steps of the solver.
+    /// It was done in steps of the solver.
     stepped_internally: bool,
     /// How it ended.
     end: StepEnd,
 }
 
-/// What came of one step of the solver.
+/// The result of one step of the solver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SolverStep {
     On,
     /// It is the last towards the end of the step.
     Through,
-    /// It was taken back: the lines are too long for it.
+    /// It was rolled back: the line delays were too long.
     Back,
 }
 
-/// How a step ended, beside its instant.
+/// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct StepEnd {
     /// At an event that the importer is to handle.
     pub(crate) event: bool,
-    /// Before the instant that was asked for.
+    /// Before the requested end.
     pub(crate) early: bool,
-    /// The model has asked for the end of the run.
+    /// The model requested the end of the simulation.
     pub(crate) terminate: bool,
 }
 
@@ -67,7 +67,7 @@ impl Pending {
     }
 }
 
-/// Rounding of communication points is tolerated, anything else is a mistake.
+/// Rounding of communication points is tolerated, anything else is an error.
 fn near(a: f64, b: f64, size: f64) -> bool {
     (a - b).abs() <= 1e-9 * size.abs().max(a.abs()).max(b.abs())
 }
@@ -83,11 +83,11 @@ impl ExportedInstance {
                 );
             }
             if exchange.now.ended {
-                return Err("the model asked for the end of the run".into());
+                return Err("the model requested the end of the simulation".into());
             }
         }
         if !from.is_finite() || !size.is_finite() || size <= 0.0 {
-            return Err(format!("a step of {size} s from t = {from} is none").into());
+            return Err(format!("invalid step of {size} s from t = {from}").into());
         }
         if !near(from, self.time, size) {
             return Err(format!("a step from t = {from} cannot follow t = {}", self.time).into());
@@ -104,7 +104,7 @@ impl ExportedInstance {
         if self.can.fixed_step {
             let first = *self.step.get_or_insert(size);
             if !near(size, first, first) {
-                return Err(format!("a step of {size} s is not the {first} s of the first one").into());
+                return Err(format!("expected a step of {first} s like the first one, got {size} s").into());
             }
         }
         if promise {
@@ -127,7 +127,7 @@ impl ExportedInstance {
         self.pending.at
     }
 
-    /// Takes what the importer has set, or not set.
+    /// Stores the inputs at this sample, set by the importer or unchanged.
     pub(crate) fn take_inputs(&mut self, sample: usize) {
         for (samples, input) in self.pending.samples.iter_mut().zip(&self.inputs) {
             samples[sample] = input.0[0];
@@ -140,7 +140,7 @@ impl ExportedInstance {
         }
     }
 
-    /// Moves on, and returns the instant that was reached.
+    /// Does the step, and returns the time reached.
     pub(crate) fn finish_step(&mut self) -> Result<f64, Refusal> {
         let Pending { from, size, promise, .. } = self.pending;
         let deed = self.equipment.on_step(&self.parameters, size, promise);
@@ -179,9 +179,9 @@ impl ExportedInstance {
             return Err(warning);
         }
         if self.pending.end.terminate && self.version != Version::Three {
-            // As the standard wants it: the reason is told by `fmi2GetBooleanStatus`.
+            // As the standard requires; the reason is available by `fmi2GetBooleanStatus`.
             self.mode = Mode::Discarded;
-            return Err(Refusal::new(Status::Discard, "the model asked for the end of the run"));
+            return Err(Refusal::new(Status::Discard, "the model requested the end of the simulation"));
         }
         Ok(self.last_time())
     }
@@ -191,7 +191,7 @@ impl ExportedInstance {
         if refusal.status == Status::Discard {
             self.mode = Mode::Discarded;
             if self.can.intermediate {
-                // What was told of the inside of this step is not said of the next.
+                // Inputs of the intermediate updates of this step do not hold for the next.
                 self.inputs.iter_mut().for_each(|input| *input = Segment::constant(input.0[0]));
             }
         }
@@ -220,8 +220,8 @@ impl ExportedInstance {
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
         let InstanceBody::Stepped(simulator) = &mut self.body else { return Ok(()) };
-        let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
-        let (segments, waves) = self.inputs.split_at(told);
+        let own_inputs = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.own_inputs);
+        let (segments, waves) = self.inputs.split_at(own_inputs);
         let ends = match &mut self.lines {
             Some(lines) => lines.ends(waves, (from, from + size))?,
             None => Vec::new(),
@@ -238,13 +238,13 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// Before a step of the solver, where the FMU stretches lines: no longer than they are now, which may be looked at.
+    /// Before a step of the solver, where the FMU controls line delays: limits it to the delays, then outputs may be read.
     pub(crate) fn plan_piece(&mut self) -> Result<f64, Refusal> {
         let (to, at) = (self.pending.from + self.pending.size, self.time);
         if let Some(lines) = &mut self.lines {
-            let longest = lines.longest(&self.inputs[lines.told..]);
+            let longest = lines.longest(&self.inputs[lines.own_inputs..]);
             let rest = to - at;
-            // A rest that is no step is part of the last one.
+            // A negligible remainder becomes part of the last step.
             let whole = rest - longest <= 1e-9 * longest;
             self.pending.piece = (at, if whole { rest } else { longest });
         }
@@ -261,10 +261,10 @@ impl ExportedInstance {
         let to = if near(begun + length, end, size) { end } else { begun + length };
         let InstanceBody::Stepped(simulator) = &mut self.body else { return Ok(SolverStep::Through) };
         let Some(lines) = &mut self.lines else { return Ok(SolverStep::Through) };
-        let (own, waves) = self.inputs.split_at(lines.told);
+        let (own, waves) = self.inputs.split_at(lines.own_inputs);
         let segments: Vec<Segment> = own.iter().map(|segment| segment.after(at - begun)).collect();
         if stretches {
-            // The wave is there now, so that the first effort is known.
+            // With the wave set, the first effort is defined.
             lines.ends(waves, (begun, to))?;
             lines.begin(waves, at, &self.outputs);
             if lines.control.as_ref().is_some_and(DelayControl::is_long) {
@@ -292,11 +292,11 @@ impl ExportedInstance {
         (self.pending.stepped_internally, self.inputs_changed, self.current) = (true, false, false);
         if stretches {
             self.read_outputs()?;
-            let told = self.lines.as_ref().map_or(0, |lines| lines.told);
+            let own_inputs = self.lines.as_ref().map_or(0, |lines| lines.own_inputs);
             let (Some(lines), InstanceBody::Stepped(simulator)) = (&mut self.lines, &mut self.body) else {
                 return Ok(SolverStep::Through);
             };
-            if !lines.keep(&self.inputs[told..], reached, &self.outputs) {
+            if !lines.keep(&self.inputs[own_inputs..], reached, &self.outputs) {
                 simulator.need_rollback()?.restore(Slot::Attempt)?;
                 return Ok(SolverStep::Back);
             }
@@ -306,17 +306,17 @@ impl ExportedInstance {
         Ok(if last { SolverStep::Through } else { SolverStep::On })
     }
 
-    /// Whether it stretches lines itself, and so asks for inputs anew in every step of its solver.
+    /// Whether it controls line delays, and so requests inputs in every step of its solver.
     pub(crate) fn stretches(&self) -> bool {
         self.lines.as_ref().is_some_and(|lines| lines.control.is_some())
     }
 
-    /// The importer has seen enough of the step.
+    /// The importer requested early return.
     pub(crate) fn return_early(&mut self) {
         self.pending.end.early = true;
     }
 
-    /// Whether it shows every step of its solver, and may return after one.
+    /// Whether it has an intermediate update at every step of its solver, and may return after one.
     pub(crate) fn shows_solver_steps(&self) -> (bool, bool) {
         (self.can.shows_solver_steps, self.importer.early_return)
     }
@@ -345,7 +345,7 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// The step is over, and its end may be looked at from inside it.
+    /// The step is done; its outputs may be read in the callback.
     pub(crate) fn show_end(&mut self) -> Result<f64, Refusal> {
         self.refresh()?;
         (self.pending.at, self.pending.finished) = (self.time, true);

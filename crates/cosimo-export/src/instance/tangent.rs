@@ -22,7 +22,7 @@ impl ExportedInstance {
             InstanceBody::Exchanged(_) => self.can.tangents,
         };
         if !offered {
-            return Err("this FMU offers no partial derivatives".into());
+            return Err("this FMU provides no partial derivatives".into());
         }
         self.refresh()?;
         let rows: Vec<usize> = unknowns.iter().map(|unknown| self.row(*unknown)).collect::<Result<_, _>>()?;
@@ -52,7 +52,7 @@ impl ExportedInstance {
         }
     }
 
-    /// How everything changes with one input or state.
+    /// Derivatives of all values by one input or state.
     fn column(&mut self, known: u32) -> Result<Vec<f64>, Refusal> {
         let (role, shown) = (self.variable(known)?.role, self.outputs.len());
         let listed = !self.variables.states.is_empty();
@@ -64,8 +64,7 @@ impl ExportedInstance {
                 Ok((0..shown).map(|output| self.jacobian[output * width + input]).collect())
             }
             (InstanceBody::Exchanged(_), Role::State(_)) if self.mode == Mode::Initializing => {
-                Err(format!("the known {known} is a state, which is worked out in initialisation mode")
-                    .into())
+                Err(format!("the known {known} is a state, which is computed in initialisation mode").into())
             }
             (body, Role::Input(_) | Role::State(_))
                 if listed || matches!(body, InstanceBody::Exchanged(_)) =>

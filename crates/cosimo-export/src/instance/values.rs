@@ -1,4 +1,4 @@
-//! Reading and writing variables: which of them may be touched in which mode.
+//! Reading and writing variables: which of them are accessible in which mode.
 
 use std::ffi::{CStr, CString};
 
@@ -59,7 +59,7 @@ impl ExportedInstance {
                 }
                 Role::Output(port) => {
                     if self.mode == Mode::Intermediate && !self.pending.finished {
-                        return Err("outputs cannot be read while inputs are asked for".into());
+                        return Err("outputs cannot be read while inputs are requested".into());
                     }
                     if !matches!(self.mode, Mode::Failed | Mode::Intermediate) {
                         self.warn_get_after_set();
@@ -116,12 +116,12 @@ impl ExportedInstance {
 
     pub(crate) fn set_reals(&mut self, references: &[u32], values: &[f64]) -> CallResult {
         self.allow(Call::SetReal)?;
-        // All or nothing: what can be refused is looked at before anything is written.
+        // All or nothing: all values are checked before any is written.
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
             match variable.role {
                 Role::Input(_) if self.mode == Mode::Intermediate && self.pending.finished => {
-                    return Err("inputs cannot be set while outputs are shown".into());
+                    return Err("inputs cannot be set while outputs are provided".into());
                 }
                 Role::Input(_) => self.equipment.before_input(),
                 Role::EchoInput(place) if f64::of(&self.echo_inputs[place]).is_some() => {}
@@ -338,7 +338,7 @@ impl ExportedInstance {
     ) -> CallResult {
         self.allow(Call::InputDerivatives)?;
         if !self.can.interpolates {
-            return Err("this FMU holds its inputs and takes no derivatives".into());
+            return Err("this FMU holds its inputs and does not support input derivatives".into());
         }
         for (reference, order) in references.iter().zip(orders) {
             let variable = self.variable(*reference)?;
@@ -346,7 +346,7 @@ impl ExportedInstance {
                 return Err(format!("`{}` is not an input", variable.name).into());
             }
             if !(1..=3).contains(order) {
-                return Err(format!("derivatives of order {order} are not taken, only 1 to 3").into());
+                return Err(format!("derivatives of order {order} are not supported, only 1 to 3").into());
             }
         }
         for ((reference, order), value) in references.iter().zip(orders).zip(values) {
@@ -367,14 +367,14 @@ impl ExportedInstance {
     ) -> CallResult {
         self.allow(Call::OutputDerivatives)?;
         if self.can.output_order == 0 {
-            return Err("this FMU offers no derivatives of its outputs".into());
+            return Err("this FMU provides no derivatives of its outputs".into());
         }
         self.refresh()?;
         for ((reference, order), into) in references.iter().zip(orders).zip(into) {
             match (self.variable(*reference)?.role, order) {
                 (Role::Output(port), 1) => *into = self.slopes[port],
                 (Role::Output(_), _) => {
-                    return Err(format!("derivatives of order {order} are not offered, only 1").into());
+                    return Err(format!("derivatives of order {order} are not provided, only order 1").into());
                 }
                 _ => return Err(format!("{reference} is not an output").into()),
             }
@@ -382,7 +382,7 @@ impl ExportedInstance {
         Ok(())
     }
 
-    /// The last instant that was reached, as far as this FMU tells the truth.
+    /// The last time reached, which a fault may falsify.
     pub(crate) fn last_time(&self) -> f64 {
         self.equipment.last_time(self.time, self.pending.start(), self.end().early)
     }

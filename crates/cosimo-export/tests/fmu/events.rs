@@ -177,7 +177,11 @@ fn the_stair_announces_its_events_and_may_ask_for_the_end() {
         let update = fmu.update().unwrap();
         assert_eq!((update.terminate, fmu.get_count("level")), (true, 3));
         assert_eq!(fmu.enter_continuous(), 3);
-        assert!(fmu.last_log().ends_with("the model asked for the end of the run"), "{}", fmu.last_log());
+        assert!(
+            fmu.last_log().ends_with("the model requested the end of the simulation"),
+            "{}",
+            fmu.last_log()
+        );
         assert_eq!(fmu.terminate(), 0);
         assert!((fmu.get("height") - 0.6).abs() < 1e-15);
     }

@@ -235,7 +235,7 @@ fn variants_declare_what_they_can_do() {
     assert_eq!(error, "the variant `fixedstep` does not exist in FMI 2.0 for model exchange");
     let wrong = Design::new("native:thermostat", Version::Two);
     let error = model_description(&wrong).unwrap_err();
-    assert_eq!(error, "`native:thermostat` can be had for model exchange only");
+    assert_eq!(error, "`native:thermostat` is available for model exchange only");
     // Only where there is nothing to solve can events be handled between steps.
     for (source, has) in [("native:stair", "true"), ("native:rc-rl/rc", "false")] {
         let text = model_description(&Design::new(source, Version::Three)).unwrap();
@@ -245,7 +245,7 @@ fn variants_declare_what_they_can_do() {
     }
     let wrong = Design::new(CLOCKS, Version::Two);
     let error = model_description(&wrong).unwrap_err();
-    assert_eq!(error, "`test:clocks` can be had for co-simulation in FMI 3.0 only");
+    assert_eq!(error, "`test:clocks` is available for co-simulation in FMI 3.0 only");
     let wrong = Design::exchange("native:ring/rotor", Version::Two);
     assert_eq!(model_description(&wrong).unwrap_err(), "`native:ring/rotor` is not made of equations");
     let wrong = Design::new("native:rc-rl/rc", Version::Three).variant(Variant::Interpolates);

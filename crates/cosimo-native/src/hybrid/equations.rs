@@ -1,4 +1,4 @@
-//! What the loop asks of equations with events, and what it is told of them.
+//! The interface between the integration loop and equations with events.
 
 use cosimo_core::linear_model::StateSpaceMatrices;
 use cosimo_core::simulator::Locals;
@@ -7,14 +7,13 @@ use cosimo_ode::{IntegratorEntry, Settings};
 
 use super::HybridSimulator;
 
-/// Equations with events that stand somewhere: at a time, with states and inputs. Whatever is asked of them is answered
-/// for where they stand.
+/// Equations with events and a current point: time, states and inputs. All values are those at the current point.
 pub trait Equations: Send + Sized {
-    /// Makes them ready for a run. Whether they are now in initialisation mode, which `begin` ends; without such a mode
-    /// `begin` follows at once.
+    /// Prepares for a run. Returns whether they are now in initialisation mode, which `exit_initialization` ends; without
+    /// such a mode `exit_initialization` follows immediately.
     fn enter_initialization(&mut self, setup: &Setup) -> Result<bool, SimulatorError>;
 
-    /// Takes inputs in initialisation mode.
+    /// Sets inputs in initialisation mode.
     fn set_initial_inputs(&mut self, _u: &[f64]) -> Result<(), SimulatorError> {
         Ok(())
     }
@@ -22,15 +21,15 @@ pub trait Equations: Send + Sized {
     /// Ends initialisation and writes the states into `x`.
     fn exit_initialization(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError>;
 
-    /// Goes to a point. Inputs that change at events only stay as they are.
+    /// Sets the current point. Discrete inputs stay unchanged.
     fn set_point(&mut self, t: f64, x: &[f64], u: &[f64]) -> Result<(), SimulatorError>;
 
-    /// Of the outputs at least the flows of these ends.
+    /// Writes at least the flows of these ends into the outputs.
     fn flows(&mut self, _ends: &[LineEnd<'_>], y: &mut [f64]) -> Result<(), SimulatorError> {
         self.outputs(y)
     }
 
-    /// Takes the efforts of these ends, without going anywhere.
+    /// Sets the efforts of these ends at the same point.
     fn set_efforts(&mut self, ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError>;
 
     fn derivatives(&mut self, dx: &mut [f64]) -> Result<(), SimulatorError>;
@@ -40,7 +39,7 @@ pub trait Equations: Send + Sized {
     /// Values whose change of sign is an event.
     fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError>;
 
-    /// Derivatives of derivatives by states, row by row. Asked only where the method says so.
+    /// Derivatives of derivatives by states, row by row. Called only if [`IntegrationMethod::state_jacobian`].
     fn state_jacobian(&mut self, _into: &mut [f64]) -> Result<(), SimulatorError> {
         Ok(())
     }
@@ -48,16 +47,16 @@ pub trait Equations: Send + Sized {
     /// Derivatives of outputs by inputs, row by row.
     fn jacobian(&mut self, interface: &Interface, into: &mut [f64]) -> Result<(), SimulatorError>;
 
-    /// Derivatives of everything by everything.
+    /// Derivatives of derivatives and outputs by states and inputs.
     fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError>;
 
-    /// An event at an instant, with inputs, until nothing changes any more. `x` are the states before and after it.
+    /// Event iteration at an instant, until nothing changes any more. `x` are the states before and after it.
     fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<EventResult, SimulatorError>;
 
-    /// Whether an event is needed where inputs jump or, if `due`, where one is due; otherwise the integrator starts anew.
+    /// Whether event handling is needed where inputs jump or, if `due`, where an event is due; otherwise the integrator restarts.
     fn needs_event(&self, due: bool) -> bool;
 
-    /// Hears of a step of the integrator, and asks for what it wants then.
+    /// Called after a step of the integrator; may request an event or the end.
     fn completed_step(&mut self) -> Result<CompletedStep, SimulatorError> {
         Ok(CompletedStep::default())
     }
@@ -67,7 +66,7 @@ pub trait Equations: Send + Sized {
         Ok(())
     }
 
-    /// Keeps what is in them beside states and inputs; so do the next three.
+    /// Saves the internal state beside states and inputs; so do the next three.
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
@@ -76,7 +75,7 @@ pub trait Equations: Send + Sized {
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
 
-    /// What to say of bytes that are no state of theirs.
+    /// The message for bytes that are not a state of these equations.
     fn foreign_state_message(bytes: usize) -> String;
 
     /// Changes a tunable parameter; an event follows.
@@ -107,7 +106,7 @@ pub trait Equations: Send + Sized {
     }
 }
 
-/// How equations leave initialisation.
+/// The result of initialisation.
 #[derive(Debug)]
 pub struct InitialState {
     pub event: EventResult,
@@ -117,20 +116,20 @@ pub struct InitialState {
     pub settings: Settings,
 }
 
-/// What an event came to.
+/// The result of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EventResult {
     /// Infinite where none is announced.
     pub next_event: f64,
-    /// The function that asks to end the simulation.
+    /// The function that requested the end of the simulation.
     pub ended: Option<&'static str>,
 }
 
-/// What equations ask for after a step of the integrator.
+/// Requests of the equations after a step of the integrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CompletedStep {
     pub event: bool,
-    /// The function that asks to end the simulation.
+    /// The function that requested the end of the simulation.
     pub ended: Option<&'static str>,
 }
 
@@ -138,15 +137,15 @@ pub struct CompletedStep {
 #[derive(Debug)]
 pub struct IntegrationMethod {
     pub states: usize,
-    /// Names of the states, as far as each is one number.
+    /// Names of the scalar states.
     pub names: Vec<String>,
     pub indicators: usize,
-    /// Of each input, whether it changes at events only; a change of it is one.
+    /// Per input, whether it is discrete: a change of it is an event.
     pub discrete: Vec<bool>,
-    /// They tell their `state_jacobian`.
+    /// `state_jacobian` is available.
     pub state_jacobian: bool,
     pub solver: &'static IntegratorEntry,
-    /// Steps of fixed size per window instead. The integrator then keeps the place only.
+    /// Steps of fixed size per window instead. The integrator then only stores time and state.
     pub micro_steps: Option<usize>,
     pub largest_step: f64,
 }

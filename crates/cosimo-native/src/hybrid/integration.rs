@@ -11,11 +11,11 @@ use cosimo_ode::{
 use super::solver_state::SolverState;
 use super::{Equations, HybridSimulator, HybridWorkspace, InitialState, IntegrationMethod};
 
-/// Events so close to each other that time hardly goes on.
+/// So many events without progress in time are an error.
 pub const MAX_EVENTS_AT_INSTANT: usize = 100;
 /// An event this part of a window before its end counts as one at its end.
 const NEAR: f64 = 1e-6;
-/// How far aside the slopes of outputs are taken, as a part of the integrator's step.
+/// Distance of the difference quotients for slopes of outputs, relative to the integrator's step.
 const ASIDE: f64 = 1e-3;
 /// Points and weights of Gauss and Legendre on 0 to 1, exact up to degree 5.
 const GAUSS: [(f64, f64); 3] =
@@ -27,7 +27,7 @@ fn evaluate_inputs(held: &[Segment], s: f64, u: &mut [f64]) {
     }
 }
 
-/// Equations as a system of differential equations, with inputs as they are assumed to move.
+/// Equations as a system of differential equations, with extrapolated inputs.
 struct DrivenEquations<'a, E> {
     equations: &'a mut E,
     held: &'a [Segment],
@@ -36,12 +36,12 @@ struct DrivenEquations<'a, E> {
     u: &'a mut [f64],
     flows: &'a mut [f64],
     method: &'a IntegrationMethod,
-    /// What made the integrator give up, in the words of the equations.
+    /// The error of the equations that made the integrator fail.
     fault: Option<SimulatorError>,
 }
 
 impl<E: Equations> DrivenEquations<'_, E> {
-    /// First the flows, then the efforts that answer them.
+    /// First the flows, then the efforts that follow from them.
     fn set_point(&mut self, t: f64, x: &[f64]) -> Result<(), SimulatorError> {
         evaluate_inputs(self.held, t - self.anchor, self.u);
         self.equations.set_point(t, x, self.u)?;
@@ -62,7 +62,7 @@ impl<E: Equations> DrivenEquations<'_, E> {
         EvaluationFault::Fatal(Cow::Borrowed("the equations failed"))
     }
 
-    /// What the equations said, if it was them.
+    /// The error of the equations, if they failed.
     fn into_error(self, failure: &IntegrationFailure) -> SimulatorError {
         self.fault.unwrap_or_else(|| SimulatorError::new("integrate", failure.naming(&self.method.names)))
     }
@@ -78,7 +78,7 @@ impl<E: Equations> OdeSystem for DrivenEquations<'_, E> {
     }
 
     fn jacobian(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, EvaluationFault> {
-        // What is known is how they answer a state while an effort stays, not while that follows the flow.
+        // `state_jacobian` is for constant efforts, not for efforts that follow the flow.
         if !self.method.state_jacobian || !self.ends.is_empty() {
             return Ok(false);
         }
@@ -117,7 +117,7 @@ impl<E: Equations> HybridSimulator<E> {
         Ok(())
     }
 
-    /// The integrator, the equations that it integrates, and room.
+    /// The integrator, its event search, the equations, and workspace.
     fn parts<'a>(
         &'a mut self,
         ends: &'a [LineEnd<'a>],
@@ -142,22 +142,22 @@ impl<E: Equations> HybridSimulator<E> {
         roots.start(integrator, &mut driven).map_err(|failure| driven.into_error(&failure))
     }
 
-    /// Puts the equations where the integrator is.
+    /// Sets the equations to the integrator's state.
     pub(super) fn place_equations(&mut self) -> Result<(), SimulatorError> {
         let now = self.state.now;
         let (integrator, _, mut driven, _) = self.parts(&[]);
         driven.set_point(now, integrator.state())
     }
 
-    /// The integrator forgets the past.
+    /// Restarts the integrator, without its history.
     fn restart(&mut self, at: f64) {
         self.work.x.copy_from_slice(self.state.integrator.state());
         self.state.integrator.restart(at, &self.work.x);
     }
 
-    /// Takes new inputs at an instant, and returns how often it asked the equations. A jump that the integrator would
-    /// notice is an event, or makes it start anew. Efforts of lines do not jump but at events of their own, and those
-    /// that follow a flow are not taken.
+    /// Sets new inputs at an instant, and returns the number of evaluations. A jump that matters to the integrator is an
+    /// event, or restarts it. Efforts of lines jump only at events of their own, and those that follow a flow are not
+    /// set.
     pub(super) fn apply_inputs(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
         let SolverState { integrator, held, anchor, now, tuning, due, .. } = &mut self.state;
         let (mut event, mut jumps, mut moves) = (*due, false, false);
@@ -193,18 +193,17 @@ impl<E: Equations> HybridSimulator<E> {
         Ok(asked)
     }
 
-    /// Whether the derivatives changed so much that the step which the integrator has in mind would go wrong by more
-    /// than it allows itself.
+    /// Whether the derivatives changed so much that the error of the integrator's planned step would exceed its tolerance.
     fn jump_matters(&mut self, at: f64) -> Result<bool, SimulatorError> {
         let (integrator, _, mut driven, HybridWorkspace { slopes: [dx, ..], .. }) = self.parts(&[]);
         if let Err(fault) = driven.derivatives(at, integrator.state(), dx) {
-            // Refused here, it may be accepted a little later: the integrator will see.
+            // Refused here, it may be accepted a little later: left to the integrator.
             return driven.fault.take().map_or_else(|| Ok(matches!(fault, EvaluationFault::Retry(_))), Err);
         }
         Ok(integrator.notices(dx))
     }
 
-    /// What happens at an instant, with the inputs as they are there.
+    /// Handles an event at an instant, with the inputs at that instant.
     pub(super) fn event(&mut self, at: f64) -> Result<(), SimulatorError> {
         let HybridSimulator { equations, state: course, work: HybridWorkspace { x, .. }, u, .. } = self;
         x.copy_from_slice(course.integrator.state());
@@ -215,7 +214,7 @@ impl<E: Equations> HybridSimulator<E> {
         if self.ended.is_some() { Ok(()) } else { self.restart_indicators() }
     }
 
-    /// One step, cut at the first event. Whether there is one at its end.
+    /// One step, ended by the first event. Returns whether there is one at its end.
     fn inner_step(
         &mut self,
         limit: f64,
@@ -263,8 +262,8 @@ impl<E: Equations> HybridSimulator<E> {
         Ok(event)
     }
 
-    /// One step of the integrator, no longer than `size` and not beyond an event or the end of the run: an end nearer
-    /// than that would make it shorter.
+    /// One step of the integrator, no longer than `size` and not beyond an event or the end of the run. Not limited to the
+    /// end of the window, which would shorten it.
     pub(super) fn one_step(
         &mut self,
         window: &Window,
@@ -278,8 +277,8 @@ impl<E: Equations> HybridSimulator<E> {
         Ok(())
     }
 
-    /// From event to event up to the end of the window. An event that others are to hear of at once is not passed; one at
-    /// the end is left for later, so that a step which is taken back never holds it.
+    /// From event to event up to the end of the window. With `stop_at_events` it stops at the first event; one at the end
+    /// of the window is handled later, so that a step that is rolled back never contains it.
     pub(super) fn integrate_window(
         &mut self,
         window: &Window,
@@ -296,7 +295,7 @@ impl<E: Equations> HybridSimulator<E> {
             if self.ended.is_some() {
                 return Ok(());
             }
-            // The second time round rounding may put the event a little behind the end, where nothing finds it.
+            // In a repeated step rounding may put the event slightly after the end, where the search does not find it.
             let met = time == to && to == self.stopped_at_event;
             if !found && !met {
                 continue;
@@ -327,8 +326,8 @@ impl<E: Equations> HybridSimulator<E> {
         Ok(())
     }
 
-    /// How the outputs move: a little after against a little before, along the derivatives and the inputs. No equations
-    /// may be asked for anything past the end, nor before their last step.
+    /// Slopes of the outputs by differences around now, along the derivatives and the inputs. Equations must not be
+    /// evaluated past the end of the run, nor before their last step.
     pub(super) fn output_slopes(&mut self, slopes: &mut [f64]) -> Result<(), SimulatorError> {
         let stop = self.setup.stop.map_or(f64::INFINITY, Time::seconds);
         let (integrator, _, mut driven, HybridWorkspace { x, y, slopes: [dx, ..], .. }) = self.parts(&[]);
@@ -396,10 +395,9 @@ fn fixed_steps(
     Ok(4 * steps)
 }
 
-/// Events so near to each other that time does not go on.
+/// The error for events without progress in time.
 pub fn too_many_events(time: f64) -> SimulatorError {
-    let words = format!(
-        "events accumulate at t = {time} s: {MAX_EVENTS_AT_INSTANT} of them, and time does not go on"
-    );
-    SimulatorError::new("event", words)
+    let message =
+        format!("events accumulate at t = {time} s: {MAX_EVENTS_AT_INSTANT} events without progress in time");
+    SimulatorError::new("event", message)
 }

@@ -1,11 +1,10 @@
-//! The one loop that integrates equations with events: those of native models and those of FMUs for model exchange.
+//! The loop that integrates equations with events: those of native models and of FMUs for model exchange.
 //!
-//! The integrator sees inputs as they are assumed to move, at its own stages, and goes on from window to window as if
-//! there were none; it starts anew only where an input jumps or an event changes the equations. Events happen inside a
-//! window, at their time: state events where an indicator changes its sign, time events that were announced, and those
-//! that are asked for after a step. At the end of a line the effort follows from the flow at every stage, so that the
-//! line's impedance is part of what is integrated. The classical method of order four with fixed steps is there, too:
-//! papers on coupling state numbers of steps.
+//! The integrator evaluates the extrapolated inputs at its own stages and continues across windows; it restarts only
+//! where an input jumps or an event changes the equations. Events are handled inside a window, at their time: state
+//! events where an indicator changes its sign, announced time events, and step events. At the end of a line the effort
+//! follows from the flow at every stage, so that the line's impedance is part of the integrated equations. The classical
+//! method of order four with fixed steps is available, too, because papers on coupling state numbers of steps.
 
 mod equations;
 mod integration;
@@ -29,7 +28,7 @@ use integration::integrator;
 pub use integration::{MAX_EVENTS_AT_INSTANT, too_many_events};
 use solver_state::SolverState;
 
-/// Equations and what integrates them, as one simulator.
+/// Equations and their integrator, as one simulator.
 pub struct HybridSimulator<E> {
     pub equations: E,
     pub interface: Interface,
@@ -37,16 +36,16 @@ pub struct HybridSimulator<E> {
     setup: Setup,
     initialising: bool,
     state: SolverState,
-    /// One per slot, made when initialisation ends: no step allocates.
+    /// One per slot, allocated when initialisation ends: no step allocates.
     slots: Vec<SolverState>,
     u: Vec<f64>,
     flows: Vec<f64>,
     work: HybridWorkspace,
     /// Evaluations in steps of fixed size.
     evaluations: u64,
-    /// The event at which the last step stopped; all components are brought there. Not rewound: it tells where to go again.
+    /// The event at which the last step stopped; all components are stepped to it. Not rolled back: the repeated step ends there.
     stopped_at_event: f64,
-    /// The function by which the equations ask to end the simulation. They may be looked at, but not moved any more.
+    /// The function by which the equations requested the end. Outputs may still be read, but no step taken.
     ended: Option<&'static str>,
 }
 
@@ -56,7 +55,7 @@ impl<E> fmt::Debug for HybridSimulator<E> {
     }
 }
 
-/// Room to work in.
+/// Workspace.
 struct HybridWorkspace {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -69,7 +68,7 @@ impl<E: Equations> HybridSimulator<E> {
     pub fn new(equations: E, interface: Interface, method: IntegrationMethod) -> HybridSimulator<E> {
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
         let room = || vec![0.0; method.states];
-        // Another takes its place when tolerances are known; default ones suit every method.
+        // Replaced when tolerances are known; default ones suit every method.
         let placeholder = integrator(method.solver, method.states, &Settings::default());
         let course = SolverState {
             integrator: placeholder.unwrap_or_else(|refusal| unreachable!("{refusal}")),
@@ -103,7 +102,7 @@ impl<E: Equations> HybridSimulator<E> {
         }
     }
 
-    /// As it was entered last.
+    /// Of the last initialisation.
     pub fn setup(&self) -> Setup {
         self.setup
     }
@@ -151,7 +150,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
             return Ok(());
         }
         if self.initialising || self.ended.is_some() {
-            out.slopes.fill(0.0); // equations that initialise or have ended cannot be asked how they move
+            out.slopes.fill(0.0); // no derivatives during initialisation or after the end
             return Ok(());
         }
         self.output_slopes(out.slopes)
@@ -232,7 +231,7 @@ impl<E: Equations> Events for HybridSimulator<E> {
 }
 
 impl<E: Equations> TunableParameters for HybridSimulator<E> {
-    /// Equations are others now, and what is in the course stays; they may announce another event.
+    /// The equations change, the solver state stays; they may announce another event.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         self.equations.set_parameter(&self.interface, parameter, value)?;
         self.event(self.state.now)?;
@@ -247,7 +246,7 @@ impl<E: Equations> Jacobian for HybridSimulator<E> {
     }
 }
 
-/// Equations are asked about any states and inputs all day; afterwards they are put back where they were.
+/// Equations can be evaluated at any states and inputs; afterwards their current point is restored.
 impl<E: Equations> StateSpace for HybridSimulator<E> {
     fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
         self.finish_initialization()?;
@@ -288,7 +287,7 @@ impl<E: Equations> States for HybridSimulator<E> {
 
     fn set(&mut self, x: &[f64]) {
         self.state.integrator.restart(self.state.now, x);
-        // If the equations refuse to stand there, the next step says so.
+        // If the equations refuse this point, the next step reports it.
         let _ = self.place_equations();
     }
 }

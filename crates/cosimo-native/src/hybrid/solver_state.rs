@@ -1,4 +1,4 @@
-//! Where the loop stands, as it is saved, restored and written as bytes.
+//! The state of the loop, as it is saved, restored and serialized.
 
 use cosimo_core::ends::Tuning;
 use cosimo_core::simulator::{Rollback, SerializeState};
@@ -7,18 +7,18 @@ use cosimo_ode::{Integrator, Roots};
 
 use super::{Equations, HybridSimulator};
 
-/// Everything that rewinding brings back, but for what is inside the equations.
+/// Everything that a rollback restores, except for the internal state of the equations.
 #[derive(Clone)]
 pub(super) struct SolverState {
     pub(super) integrator: Integrator,
     pub(super) roots: Roots,
     /// Infinite where none is known.
     pub(super) next_event: f64,
-    /// An event is to be handled where the integrator stands.
+    /// An event is to be handled at the integrator's time.
     pub(super) due: bool,
-    /// Where outputs are shown: the integrator may be a rounding away.
+    /// Time of the outputs: the integrator's may differ by rounding.
     pub(super) now: f64,
-    /// The inputs, from this time on.
+    /// Time from which on the segments in `held` count.
     pub(super) anchor: f64,
     pub(super) held: Vec<Segment>,
     pub(super) tuning: Tuning,
@@ -63,7 +63,7 @@ impl<E: Equations> Rollback for HybridSimulator<E> {
 }
 
 impl<E: Equations> SerializeState for HybridSimulator<E> {
-    /// Pieces with their lengths: inputs and events, integrator, indicators, and what is inside the equations.
+    /// Pieces with their lengths: inputs and events, integrator, indicators, internal state of the equations.
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         self.finish_initialization()?;
         let mut pieces = [const { Vec::new() }; 4];
@@ -73,7 +73,7 @@ impl<E: Equations> SerializeState for HybridSimulator<E> {
         }
         self.state.integrator.serialize(&mut pieces[1]);
         if !self.state.integrator.rewinds_exactly() {
-            // What goes on from these bytes starts anew, and so must this run, to be the same.
+            // A run resumed from these bytes restarts the integrator, and so must this run, to give the same results.
             self.state.integrator.restart_order();
         }
         self.state.roots.serialize(&mut pieces[2]);
