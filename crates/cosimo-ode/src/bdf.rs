@@ -30,28 +30,28 @@ const ROWS: usize = HIGHEST_ORDER + 2;
 const KAPPA: [f64; HIGHEST_ORDER + 1] = [0.0, -0.1850, -1.0 / 9.0, -0.0823, -0.0415, 0.0];
 
 /// Newton's iteration may leave this much, in units of the error that a step may have: differences of high order enlarge
-/// it. As in ode15s, a rate of convergence that an earlier step has seen may end it after the first iteration; how good
-/// a rate is then believed is bounded, or nobody would notice that the Jacobian has grown old.
+/// it. As in ode15s, the convergence rate of an earlier step may end it after the first iteration; the rate assumed
+/// then has a lower bound, or an outdated Jacobian would not be detected.
 const ITERATIONS: usize = 4;
 const STAYS: f64 = 0.02;
 const BEST_RATE_BELIEVED: f64 = 0.02;
-/// What is believed of an iteration that was never seen to converge.
+/// The rate assumed for an iteration without convergence so far.
 const WORST_RATE: f64 = 0.9;
 /// When a new matrix is due, so is a Jacobian that is so many steps old and converges more slowly than this.
 const OLD: usize = 20;
 const SLOW: f64 = 0.1;
 
-/// What a step may grow by, at first and later, and what makes growing worth a new matrix.
+/// Largest growth of a step, at first and later, and the growth that is worth a new matrix.
 const STARTING_GROWTH: f64 = 10.0;
 const LARGEST_GROWTH: f64 = 2.0;
 const WORTH_IT: f64 = 1.5;
-/// After a failure that says nothing about how much smaller.
+/// After a failure without information on how much smaller.
 const RETREAT: f64 = 0.25;
 
 /// A limit that is nearer than this share of what was planned is no step: its differences would be noise.
 const SHIFT: f64 = 1e-8;
 
-/// What is rewound, apart from vectors.
+/// The scalars that a rollback restores.
 #[derive(Debug, Clone, Copy)]
 struct BdfMemory {
     /// Of the next step.
@@ -253,7 +253,7 @@ impl Bdf {
             let alpha = size / c.spans[i];
             sigma *= i as f64 * alpha;
             let kappa = KAPPA.get(i).copied().unwrap_or_default() * harmonic;
-            // With equal steps 1 / (i + 1) + kappa. With others it may vanish, which nobody should rely on.
+            // With equal steps 1 / (i + 1) + kappa. With others it may vanish and must not be relied on.
             let share = 1.0 + (i + 1) as f64 * kappa;
             c.error[i] = sigma * share;
             if i == order {
@@ -327,11 +327,11 @@ impl Bdf {
         t: f64,
     ) -> Result<(), Obstacle> {
         frame.counters.jacobians += 1;
-        // Half made is none.
+        // A partial Jacobian is not valid.
         self.memory.jacobian_known = false;
         if !system.jacobian(t, &self.predicted, &mut self.jacobian)? {
             let Frame { relative, absolute, counters, .. } = frame;
-            // Below this size the tolerances care for no digit, as long as they say so.
+            // Values below this size are within tolerance.
             let scale = |state: usize| absolute[state] / relative.max(1e-6);
             self.differences.fill(
                 system,
@@ -404,7 +404,7 @@ impl Bdf {
                 if rate.is_nan() || rate > WORST_RATE {
                     break;
                 }
-                // A rate that is forgotten slowly: one lucky iteration is no promise.
+                // The rate decays slowly: one fast iteration proves nothing.
                 let known = if self.memory.rate.is_finite() { 0.9 * self.memory.rate } else { 0.0 };
                 self.memory.rate = rate.max(known);
             }
@@ -412,7 +412,7 @@ impl Bdf {
                 self.correction[i] += self.change[i];
                 frame.trial[i] = self.predicted[i] + self.correction[i];
             }
-            // What is left, if it goes on like this: a geometric series.
+            // The remaining error at this rate: a geometric series.
             let rate = self.memory.rate.min(WORST_RATE);
             let left = |rate: f64| size * rate / (1.0 - rate);
             if left(if iteration == 0 { rate.max(BEST_RATE_BELIEVED) } else { rate }) <= STAYS {
@@ -427,7 +427,7 @@ impl Bdf {
         Ok(Newton::Slow { state: worst(&self.change, &frame.weights) })
     }
 
-    /// Takes the step into the differences, and chooses the next one.
+    /// Adds the step to the differences, and chooses the next one.
     fn accept(&mut self, frame: &mut Frame, stride: Stride, c: &Coefficients, error: f64) {
         let n = frame.state.len();
         let order = self.memory.order;
@@ -467,7 +467,7 @@ impl Bdf {
         self.memory.held > self.memory.order
     }
 
-    /// The order that allows the largest step, with more doubt about others than about the present one.
+    /// The order that allows the largest step, with larger safety factors for other orders than the current one.
     /// Source: ode15s of Shampine & Reichelt 1997, for the doubts too.
     fn plan(&mut self, frame: &mut Frame, stride: Stride, c: &Coefficients, error: f64, higher: Option<f64>) {
         let order = self.memory.order;
@@ -503,7 +503,7 @@ impl Bdf {
         } else {
             growth.clamp(0.5, 1.0)
         };
-        // What was planned before a limit cut it off is believed as far as the error allows.
+        // The size planned before a limit cut it off is used as far as the error allows.
         let believed = if frame.cut_short(stride) { f64::INFINITY } else { growth * stride.size };
         frame.place.planned = frame.place.planned.min(believed).max(factor * stride.size);
     }

@@ -1,9 +1,9 @@
-//! Stiff systems by somebody else: CVODE of SUNDIALS, backward differentiation of order 1 to 5 in Nordsieck form.
+//! Stiff systems by an external library: CVODE of SUNDIALS, backward differentiation of order 1 to 5 in Nordsieck form.
 //! Source: Hindmarsh et al. 2005, SUNDIALS: Suite of nonlinear and differential/algebraic equation solvers.
 //!
-//! Its memory cannot be copied. What is kept here is the polynomial of the last step, so that dense output, rewinding to it
-//! and freezing it are exact as with every method; but from wherever an integrator was brought by a copy, CVODE starts
-//! anew. Equal calls give equal bits, a step that is taken again gives those of a start.
+//! Its memory cannot be copied. The polynomial of the last step is kept here, so that dense output, rollback to it and its
+//! serialization are exact as with every method; but after a copy CVODE restarts. Equal calls are bit-identical; a
+//! repeated step gives the results of a restart.
 
 use crate::failure::{Cause, IntegrationFailure};
 use crate::frame::{Frame, Obstacle, Stride, evaluate, weigh, worst};
@@ -16,7 +16,7 @@ use crate::system::OdeSystem;
 
 pub(crate) const CVODE: IntegratorEntry = IntegratorEntry {
     name: "cvode",
-    summary: "CVODE of SUNDIALS: implicit, order 1 to 5; for stiff systems; starts anew where it was rewound",
+    summary: "CVODE of SUNDIALS: implicit, order 1 to 5; for stiff systems; restarts after a rollback",
     source: "Hindmarsh et al. 2005, SUNDIALS",
     rewinds_exactly: false,
     build: |states, settings| Method::Cvode(Box::new(Cvode::new(states, settings))),
@@ -29,10 +29,10 @@ const ROWS: usize = HIGHEST_ORDER + 1;
 const SHIFT: f64 = 1e-8;
 /// CVODE makes no step longer than so many times the last one.
 const GROWTH: f64 = 10.0;
-/// How often CVODE is started from one place if the system refuses where it has answered before.
+/// How often CVODE is started from one point if the system refuses a point that it accepted before.
 const STARTS: usize = 10;
 
-/// What is rewound, apart from vectors.
+/// The scalars that a rollback restores.
 #[derive(Debug, Clone, Copy)]
 struct CvodeMemory {
     /// Of the next step.
@@ -51,15 +51,15 @@ pub(crate) struct Cvode {
     differences: Differences,
     /// Scratch.
     jacobian: Vec<f64>,
-    /// Made for the first step: copies that only keep a place need none.
+    /// Built for the first step: copies that only store a point need none.
     solver: Option<Solver>,
-    /// The solver has come to this place by itself.
+    /// The solver itself stepped to this point.
     live: bool,
-    /// What it has counted since its start, as far as that is counted here.
+    /// Its counters since its start that are already added to ours.
     counted: CvodeCounters,
 }
 
-/// A copy starts anew.
+/// A copy restarts.
 impl Clone for Cvode {
     fn clone(&self) -> Self {
         Cvode {
@@ -82,7 +82,7 @@ struct CvodeSystem<'a> {
     differences: &'a mut Differences,
     relative: f64,
     absolute: &'a [f64],
-    /// Why the last question had no answer, if it had none.
+    /// Why the last evaluation failed, if it did.
     obstacle: Option<Obstacle>,
 }
 
@@ -109,7 +109,7 @@ impl CvodeEquations for CvodeSystem<'_> {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let (relative, absolute) = (self.relative, self.absolute);
-                // As for `bdf`: below this size the tolerances care for no digit.
+                // As for `bdf`: values below this size are within tolerance.
                 let scale = |state: usize| absolute[state] / relative.max(1e-6);
                 self.differences.fill(self.system, self.counters, t, x, dx, scale, out)
             }
@@ -143,12 +143,12 @@ impl Cvode {
         self.memory.order = 1;
     }
 
-    /// A start takes a new one.
+    /// A restart evaluates a new one.
     pub(crate) fn invalidate_jacobian(&mut self) {
         self.forget();
     }
 
-    /// Whether the next step goes on from the ones before.
+    /// Whether the next step continues the previous ones.
     pub(crate) fn is_live(&self) -> bool {
         self.live
     }
@@ -196,7 +196,7 @@ impl Cvode {
         frame.place.slope_known = false;
     }
 
-    /// Why there was no step, and whether another start from the same place might help.
+    /// On failure: the reason, and whether another start from the same point might help.
     fn attempt(
         &mut self,
         frame: &mut Frame,
@@ -210,7 +210,7 @@ impl Cvode {
             self.solver = Solver::new(*relative, absolute, self.highest);
         }
         let Some(solver) = &mut self.solver else {
-            let message = "there is no memory for CVODE".into();
+            let message = "CVODE could not allocate memory".into();
             return Err((IntegrationFailure::Fatal { time, message }, false));
         };
         if !self.live {
@@ -225,11 +225,11 @@ impl Cvode {
             absolute,
             obstacle: None,
         };
-        // CVODE chose its next step when it was still allowed more.
+        // CVODE chose its next step under a larger limit.
         let stop = if place.planned > place.largest { limit.min(time + place.largest) } else { limit };
         let mut go = || solver.step(&mut asked, &mut self.jacobian, stop, least, place.largest);
         let mut stepped = go();
-        // Behind a limit that was no step, CVODE has some way to catch up.
+        // After a limit that was no step, CVODE has to catch up.
         while matches!(stepped, Ok(reached) if reached <= time) {
             stepped = go();
         }
@@ -260,18 +260,18 @@ impl Cvode {
                         (IntegrationFailure::Fatal { time, message }, false)
                     }
                     (Trouble::Other(name), _) => (
-                        IntegrationFailure::Fatal { time, message: format!("CVODE gives up: {name}").into() },
+                        IntegrationFailure::Fatal { time, message: format!("CVODE failed: {name}").into() },
                         false,
                     ),
                     (Trouble::Refused | Trouble::Failed, _) => {
-                        (IntegrationFailure::Fatal { time, message: "CVODE gives up".into() }, false)
+                        (IntegrationFailure::Fatal { time, message: "CVODE failed".into() }, false)
                     }
                 })
             }
         }
     }
 
-    /// Takes the polynomial over, and what is known of the next step.
+    /// Copies the polynomial, and order and size of the next step.
     fn accept(&mut self, frame: &mut Frame, end: f64, stop: f64) {
         let Some(solver) = &mut self.solver else { return };
         let n = frame.state.len();
@@ -282,7 +282,7 @@ impl Cvode {
             self.rows[row * n..(row + 1) * n].copy_from_slice(solver.derivative(row));
         }
         let (last, next) = solver.sizes();
-        // Towards a limit CVODE cuts the next step, and at a limit it does not tell it.
+        // Before a limit CVODE cuts the next step, and at a limit it does not report it.
         let place = &mut frame.place;
         let cut = end == stop || end + next * (1.0 + 1e-9) >= stop;
         let planned = if cut { place.planned.min(GROWTH * last).max(last) } else { next };

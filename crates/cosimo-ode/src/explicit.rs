@@ -92,14 +92,14 @@ static BOGACKI_SHAMPINE_3: Tableau = Tableau {
 const SAFETY: f64 = 0.9;
 const LARGEST_GROWTH: f64 = 10.0;
 const SMALLEST_GROWTH: f64 = 0.2;
-/// After a refusal, which says nothing about how much smaller.
+/// After a refusal, without information on how much smaller.
 const RETREAT: f64 = 0.25;
 
 /// Stiff after so many steps at the border of stability, unless so many others came between (DOPRI5: NONSTI, IASTI).
 const STIFF_STEPS: usize = 15;
 const OTHER_STEPS: usize = 6;
 
-/// What is rewound, apart from vectors.
+/// The scalars that a rollback restores.
 #[derive(Debug, Clone, Copy)]
 struct ExplicitMemory {
     /// The dense output is that of a step from here.
@@ -150,7 +150,7 @@ impl Explicit {
         self.stiff
     }
 
-    /// The dense output of a step that was cut is still asked for: only the memory of the control goes.
+    /// The dense output of a step that was cut is still needed: only the memory of the step control is reset.
     pub(crate) fn forget(&mut self) {
         self.memory.error = NOTHING.error;
         self.memory.failed = false;
@@ -211,7 +211,7 @@ impl Explicit {
             if stage == last - 1 {
                 self.inner.copy_from_slice(&frame.trial);
             }
-            // The end is meant, whatever the sum is rounded to.
+            // The exact end, independent of rounding of the sum.
             let node = self.tableau.nodes[stage];
             let t = if node == 1.0 { stride.end } else { frame.place.time + node * stride.size };
             evaluate(system, &mut frame.counters, t, &frame.trial, &mut new[..n])?;

@@ -1,4 +1,4 @@
-//! What all methods share: where the integrator is, what it was asked for, and how errors are measured.
+//! What all methods share: the integrator's point, its settings, and the norm of errors.
 
 use crate::failure::Cause;
 use crate::integrator::Counters;
@@ -9,16 +9,16 @@ use crate::system::{EvaluationFault, OdeSystem};
 /// same, the last is not a tiny one, and from limit to limit the sizes are equal. Multistep methods live on that.
 const EVENLY: f64 = 8.0;
 
-/// What is rewound. Vectors of the same kind are in `Frame`.
+/// The scalars that a rollback restores. The vectors are in `Frame`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FramePlace {
     /// Where the last step began; `time` if there was none.
     pub(crate) start: f64,
     pub(crate) time: f64,
-    /// The size that the method would like next.
+    /// The size that the method proposes next.
     pub(crate) planned: f64,
     pub(crate) largest: f64,
-    /// No step was taken since the start: `planned` means nothing.
+    /// No step was taken since the start: `planned` is not valid.
     pub(crate) fresh: bool,
     /// `slope` belongs to `time` and `state`.
     pub(crate) slope_known: bool,
@@ -48,15 +48,15 @@ pub(crate) struct Frame {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stride {
     pub(crate) size: f64,
-    /// Not `time + size` but what is meant by it.
+    /// The exact end, which `time + size` may miss by rounding.
     pub(crate) end: f64,
 }
 
-/// Why an attempt was none.
+/// Why an attempt failed.
 #[derive(Debug)]
 pub(crate) enum Obstacle {
     Fatal(std::borrow::Cow<'static, str>),
-    /// A smaller step may do.
+    /// A smaller step may help.
     Smaller(Cause),
 }
 
@@ -114,7 +114,7 @@ impl Frame {
         self.state.copy_from_slice(&self.trial);
     }
 
-    /// The derivative at the present place, unless it is known.
+    /// The derivative at the current point, unless it is known.
     pub(crate) fn know_slope(&mut self, system: &mut dyn OdeSystem) -> Result<(), Obstacle> {
         if !self.place.slope_known {
             evaluate(system, &mut self.counters, self.place.time, &self.state, &mut self.slope)?;
@@ -137,7 +137,7 @@ impl Frame {
             None => self.guess(system, order, limit)?,
         };
         self.place.fresh = false;
-        // A step that was cut shows nothing any more: the method may need the place for the next one.
+        // The dense output of a step that was cut ends here: the method may need its memory for the next one.
         self.place.start = self.place.time;
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Frame {
         let h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * (d0 / d1) };
         let rest = limit - self.place.time;
         if rest < 1e-3 * h0 {
-            // Too near to learn anything about curvature.
+            // Too near to estimate the curvature.
             return Ok(h0);
         }
         let h0 = h0.min(rest).min(self.place.largest);
@@ -224,7 +224,7 @@ pub(crate) fn norm(x: &[f64], weights: &[f64]) -> f64 {
 
 /// The state that has the largest part in `norm`.
 pub(crate) fn worst(x: &[f64], weights: &[f64]) -> usize {
-    // Not a number is worse than any.
+    // NaN is worse than any number.
     let part =
         |i: usize| Some((x[i] / weights[i]).abs()).filter(|part| !part.is_nan()).unwrap_or(f64::INFINITY);
     let mut worst = 0;

@@ -1,4 +1,4 @@
-//! The contract: one internal step at a time, never beyond a limit, rewound exactly by a copy.
+//! The contract: one internal step at a time, never beyond a limit, with exact rollback by a copy.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::settings::{Refusal, Settings};
 use crate::snapshot::{Reader, SnapshotError, Writer};
 use crate::system::OdeSystem;
 
-/// How often derivatives that are refused at the very start are asked for again: no step size can help there.
+/// How often derivatives that are refused at the start are evaluated again: no step size can help there.
 const STARTS: u32 = 10;
 
 /// A method in the registry.
@@ -20,7 +20,7 @@ pub struct IntegratorEntry {
     pub name: &'static str,
     pub summary: &'static str,
     pub source: &'static str,
-    /// A copy goes on with the same bits. If not, it starts anew where it was brought.
+    /// A copy continues bit-identically. If not, it restarts.
     pub rewinds_exactly: bool,
     pub(crate) build: fn(usize, &Settings) -> Method,
 }
@@ -31,23 +31,23 @@ impl fmt::Debug for IntegratorEntry {
     }
 }
 
-/// What a method did so far. Not rewound: work is done even if its result is given up. `copy_from` and `thaw` leave
-/// the counters alone; only `clone` takes them along.
+/// Work done so far. Not rolled back: rejected work counts, too. `copy_from` and `deserialize` leave the counters
+/// unchanged; only `clone` copies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Calls of `System::derivatives`, those for Jacobians included.
+    /// Calls of `OdeSystem::derivatives`, those for Jacobians included.
     pub evaluations: u64,
     pub jacobians: u64,
     pub factorisations: u64,
     pub accepted: u64,
-    /// Attempts that were given up, for whatever reason.
+    /// Rejected attempts, for any reason.
     pub rejected: u64,
     pub newton_failures: u64,
-    /// Calls of `System::indicators` by `Roots::search`.
+    /// Calls of `OdeSystem::indicators` by `Roots::search`.
     pub root_evaluations: u64,
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepOutcome {
     /// One step nearer to the limit.
@@ -56,7 +56,7 @@ pub enum StepOutcome {
     Reached,
 }
 
-/// A method with its place. The system is lent to each call; nothing is allocated after construction.
+/// A method with its point. The system is borrowed by each call; nothing is allocated after construction.
 #[derive(Debug, Clone)]
 pub struct Integrator {
     pub(crate) frame: Frame,
@@ -65,7 +65,7 @@ pub struct Integrator {
     rewinds_exactly: bool,
 }
 
-/// What sets one method apart from another.
+/// The method-specific part.
 #[derive(Debug, Clone)]
 pub(crate) enum Method {
     Explicit(Explicit),
@@ -102,7 +102,7 @@ impl Integrator {
         })
     }
 
-    /// Forgets everything but counters and settings, and stands at `t`. Wanted after every discontinuity.
+    /// Restarts at `t`, keeping only counters and settings. Required after every discontinuity.
     pub fn restart(&mut self, t: f64, x: &[f64]) {
         self.frame.state.copy_from_slice(x);
         self.frame.previous.copy_from_slice(x);
@@ -110,8 +110,8 @@ impl Integrator {
         self.restart_order();
     }
 
-    /// Takes the last step back to `t` within it. The state is that of the dense output, which stays what it was up to
-    /// there until the next step, and that starts anew.
+    /// Shortens the last step to end at `t` within it. The state is that of the dense output, which stays valid up to
+    /// `t` until the next step, which restarts the method.
     pub fn cut(&mut self, t: f64) {
         let mut state = std::mem::take(&mut self.frame.trial);
         self.at(t, &mut state);
@@ -120,15 +120,15 @@ impl Integrator {
         self.restart_order();
     }
 
-    /// Forgets all but the place and the dense output: the next step starts anew.
+    /// Keeps only the point and the dense output: the next step restarts the method.
     pub fn restart_order(&mut self) {
         self.frame.place.fresh = true;
         self.frame.place.slope_known = false;
         each!(&mut self.method, method => method.forget())
     }
 
-    /// The derivatives changed a little, in value or slope, while the states did not: what is known of them is asked for
-    /// again, and the method goes on with its step size and order.
+    /// The derivatives changed a little, in value or slope, while the states did not: they are evaluated again, and the
+    /// method continues with its step size and order.
     pub fn renew(&mut self) {
         self.frame.place.slope_known = false;
     }
@@ -138,13 +138,13 @@ impl Integrator {
         each!(&mut self.method, method => method.invalidate_jacobian())
     }
 
-    /// Above 0, from the next step on. It is rewound like the place.
+    /// Largest step, above 0, from the next step on. Rolled back like the point.
     pub fn set_largest(&mut self, step: f64) {
         self.frame.place.largest = step;
     }
 
     /// One internal step. The system is not evaluated beyond `limit`, and a step that gets there ends there exactly.
-    /// After a failure the place is that of before the call.
+    /// After a failure the point is that before the call.
     pub fn step(
         &mut self,
         system: &mut dyn OdeSystem,
@@ -225,12 +225,12 @@ impl Integrator {
         &self.frame.state
     }
 
-    /// From where to where the last step went, as far as it was not cut.
+    /// Start and end of the last step, after any cut.
     pub fn span(&self) -> (f64, f64) {
         (self.frame.place.start, self.frame.place.time)
     }
 
-    /// The size that the method would like for the next step, once it has taken one.
+    /// The proposed size of the next step, once a step was taken.
     pub fn planned(&self) -> f64 {
         self.frame.place.planned
     }
@@ -240,7 +240,7 @@ impl Integrator {
         each!(&self.method, method => method.order())
     }
 
-    /// The state anywhere in the last step; at its ends, the exact bits. Outside it the polynomial goes on. Before the
+    /// The state anywhere in the last step; bit-exact at its ends. Outside it the polynomial extrapolates. Before the
     /// first step it is the state of the start.
     pub fn at(&self, t: f64, x: &mut [f64]) {
         let FramePlace { start, time, .. } = self.frame.place;
@@ -253,7 +253,7 @@ impl Integrator {
         }
     }
 
-    /// The derivative of the dense output, one order less accurate than `at`. It asks no system.
+    /// The derivative of the dense output, one order less accurate than `at`. It does not evaluate the system.
     pub fn slope_at(&self, t: f64, dx: &mut [f64]) {
         if self.frame.place.start == self.frame.place.time {
             dx.fill(0.0);
@@ -262,8 +262,8 @@ impl Integrator {
         each!(&self.method, method => method.slope_at(t, dx))
     }
 
-    /// Whether derivatives that jumped to `dx` would make the next step, as it is planned, go wrong by more than is
-    /// allowed: then a restart is due.
+    /// Whether a jump of the derivatives to `dx` would make the error of the next planned step exceed the tolerance: then
+    /// a restart is needed.
     pub fn notices(&mut self, dx: &[f64]) -> bool {
         let mut before = std::mem::take(&mut self.frame.trial_slope);
         self.slope_at(self.frame.place.time, &mut before);
@@ -281,8 +281,8 @@ impl Integrator {
         self.frame.counters
     }
 
-    /// An explicit method has been held back by stability, not by accuracy: a stiff system, better left to `bdf`.
-    /// Once true it stays true; it is a warning about the system and not rewound.
+    /// The step of an explicit method is limited by stability, not by accuracy: a stiff system, better solved by `bdf`.
+    /// Once true it stays true; it is a warning about the system and not rolled back.
     pub fn stiff(&self) -> bool {
         matches!(&self.method, Method::Explicit(explicit) if explicit.stiff())
     }
@@ -292,7 +292,7 @@ impl Integrator {
         self.rewinds_exactly
     }
 
-    /// Goes where another one is: all that follows has the same bits, where `rewinds_exactly`. Both must be made from the same entry, number of
+    /// Copies the point of another one: all that follows is bit-identical, if `rewinds_exactly`. Both must be made from the same entry, number of
     /// states and settings. Counters stay.
     pub fn copy_from(&mut self, other: &Integrator) {
         self.frame.place = other.frame.place;
@@ -304,12 +304,12 @@ impl Integrator {
             (Method::Bdf(to), Method::Bdf(from)) => to.copy_from(from),
             #[cfg(feature = "cvode")]
             (Method::Cvode(to), Method::Cvode(from)) => to.copy_from(from),
-            // Not promised, but not worth a panic.
+            // Not supported, but not worth a panic.
             (to, from) => *to = from.clone(),
         }
     }
 
-    /// Appends the place as bytes. Settings and counters are not part of it.
+    /// Appends the point as bytes, without settings and counters.
     pub fn serialize(&self, bytes: &mut Vec<u8>) {
         let mut writer = Writer::begin(bytes, self.name, self.frame.state.len());
         let place = self.frame.place;
@@ -322,9 +322,9 @@ impl Integrator {
         each!(&self.method, method => method.serialize(&mut writer))
     }
 
-    /// Goes to a frozen place. Nothing changes if the bytes are not those of such an integrator.
+    /// Restores a serialized point. Nothing changes if the bytes are not those of such an integrator.
     pub fn deserialize(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        // A dry run on the bytes alone is not worth its code: thawing is rare, a copy is cheap.
+        // A dry run on the bytes alone is not worth its code: deserializing is rare, a copy is cheap.
         let mut copy = self.clone();
         copy.read(bytes)?;
         *self = copy;

@@ -1,12 +1,12 @@
-//! Integrators for the inside of simulators: one step at a time, never beyond a limit, and rewound exactly by a copy.
+//! Integrators for use inside simulators: one step at a time, never beyond a limit, with exact rollback by a copy.
 //!
 //! ```
-//! use cosimo_ode::{Fault, Integrator, Outcome, Settings, System, entry};
+//! use cosimo_ode::{EvaluationFault, Integrator, OdeSystem, Settings, StepOutcome, entry};
 //!
 //! struct Decay;
 //!
-//! impl System for Decay {
-//!     fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+//! impl OdeSystem for Decay {
+//!     fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
 //!         dx[0] = -x[0];
 //!         Ok(())
 //!     }
@@ -14,15 +14,15 @@
 //!
 //! let mut integrator = Integrator::new(entry("dormand-prince")?, 1, &Settings::default())?;
 //! integrator.restart(0.0, &[1.0]);
-//! while integrator.step(&mut Decay, 2.0)? != Outcome::Reached {}
+//! while integrator.step(&mut Decay, 2.0)? != StepOutcome::Reached {}
 //! assert!((integrator.state()[0] - (-2f64).exp()).abs() < 1e-6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The system is lent to each call and owned by none, so that a model may be the system of its own integrator. Its
-//! derivatives may fail. An integrator is plain data: `copy_from` puts it back where it was without allocating, all that
-//! follows has the same bits, and `freeze` makes bytes of it. Only `cvode`, which is there with the feature of that name,
-//! has a memory of its own, which cannot be copied: it starts anew where it is brought.
+//! The system is borrowed by each call, so that a model may be the system of its own integrator. Its derivatives may
+//! fail. An integrator is plain data: `copy_from` rolls it back without allocating, all that follows is bit-identical,
+//! and `serialize` writes it as bytes. Only `cvode`, available with the feature of that name, has internal memory that
+//! cannot be copied: it restarts after a rollback.
 
 mod bdf;
 #[cfg(feature = "cvode")]
@@ -60,13 +60,13 @@ pub const INTEGRATORS: &[&IntegratorEntry] = &[
     &cvode::CVODE,
 ];
 
-/// Methods that only some builds have, each with what to do about it.
+/// Methods that only some builds have, each with a hint.
 pub const ABSENT: &[(&str, &str)] = &[
     #[cfg(not(feature = "cvode"))]
-    ("cvode", "build Cosimo with `--features cvode`, which takes cmake and libclang, or choose \"bdf\""),
+    ("cvode", "build Cosimo with `--features cvode` (needs cmake and libclang), or choose \"bdf\""),
 ];
 
-/// The method of a name.
+/// The method by name.
 pub fn entry(name: &str) -> Result<&'static IntegratorEntry, Refusal> {
     INTEGRATORS.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = INTEGRATORS.iter().map(|entry| entry.name).collect();

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn singular_and_broken_matrices_are_told() {
+    fn singular_and_broken_matrices_are_detected() {
         assert!(solved(2, &[1.0, 2.0, 2.0, 4.0], &[1.0, 1.0]).is_none());
         assert!(solved(1, &[f64::NAN], &[1.0]).is_none());
     }

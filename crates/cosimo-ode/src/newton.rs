@@ -14,7 +14,7 @@ const CONTRACTION: f64 = 0.1;
 /// Where no step helps any more, this is near enough, as a part of the largest value seen.
 const NEAR: f64 = 1e-9;
 
-/// Room for loops of one size. Nothing is allocated after construction, and nothing is remembered from loop to loop.
+/// Workspace for algebraic loops of one size. Nothing is allocated after construction, and no loop affects the next.
 #[derive(Debug, Clone)]
 pub struct Newton {
     lu: Lu,
@@ -22,14 +22,14 @@ pub struct Newton {
     residual: Vec<f64>,
     step: Vec<f64>,
     trial: Vec<f64>,
-    /// How large each unknown is, as far as the start tells: residuals are compared by these.
+    /// Magnitude of each unknown, estimated at the start: scales the residuals.
     scale: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Solution {
     pub iterations: u32,
-    /// How often `g` was asked.
+    /// Evaluations of `g`.
     pub evaluations: u64,
 }
 
@@ -42,14 +42,14 @@ pub enum NewtonError<E> {
     Stuck { iterations: u32, unknown: usize, residual: f64 },
 }
 
-/// A loop with more to it than a function.
+/// A loop with derivatives of its own.
 pub trait Equations {
     type Error;
 
-    /// g(u). Asked for the same values again at the end, so that whatever it sets is set for the solution.
+    /// g(u). Evaluated at the solution again at the end, so that all it sets is set for the solution.
     fn value(&mut self, u: &[f64], g: &mut [f64]) -> Result<(), Self::Error>;
 
-    /// dg/du, row by row, where `value` was asked last. `false` where differences must do.
+    /// dg/du, row by row, at the last `value`. `false` where differences must be used.
     fn derivatives(&mut self, _into: &mut [f64]) -> Result<bool, Self::Error> {
         Ok(false)
     }
@@ -78,8 +78,8 @@ impl Newton {
         }
     }
 
-    /// Solves in place, beginning at `u`. `g` is asked for the same values again at the end, so that whatever it sets is
-    /// set for the solution.
+    /// Solves in place, beginning at `u`. `g` is evaluated at the solution again at the end, so that all it sets is set
+    /// for the solution.
     pub fn solve<E>(
         &mut self,
         u: &mut [f64],
@@ -88,7 +88,7 @@ impl Newton {
         self.solve_equations(u, &mut Function(g))
     }
 
-    /// As [`Newton::solve`], with derivatives where there are any. Where these lead nowhere, differences are tried.
+    /// As [`Newton::solve`], with derivatives where there are any. Where these fail, differences are tried.
     pub fn solve_equations<G: Equations>(
         &mut self,
         u: &mut [f64],

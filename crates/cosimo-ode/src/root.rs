@@ -74,7 +74,7 @@ impl Roots {
         Roots { samples, ..self }
     }
 
-    /// Ten events in a row that are closer than this are `Failure::Accumulation`. Without it only events are that are hardly
+    /// Ten events in a row that are closer than this are `IntegrationFailure::Accumulation`. Without it only events are that are hardly
     /// apart in the digits of time; better give what is short for the model.
     pub fn with_gap(self, gap: f64) -> Self {
         Roots { gap, ..self }
@@ -261,7 +261,7 @@ impl Roots {
         writer.count(self.close_events as usize);
     }
 
-    /// Goes back to a frozen memory. Nothing changes if the bytes are not those of such indicators.
+    /// Restores serialized signs. Nothing changes if the bytes are not those of such indicators.
     pub fn deserialize(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let mut copy = self.clone();
         let mut reader = Reader::begin(bytes, "roots", copy.sides.len())?;

@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes that are not what was frozen.
+/// Bytes that are not a serialized state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the bytes cannot be thawed: {0}")]
+#[error("cannot deserialize: {0}")]
 pub struct SnapshotError(pub(crate) String);

@@ -1,5 +1,5 @@
-//! The edge to the C library SUNDIALS: one solver of CVODE with a dense matrix, as a thing that is stepped, asked and
-//! dropped. No more than that is known here; `cvode` makes an integrator of it.
+//! Interface to the C library SUNDIALS: one CVODE solver with a dense matrix, which can be stepped, queried and dropped;
+//! `cvode` makes an integrator of it.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -9,10 +9,10 @@ use std::{fmt, ptr, slice};
 
 use sundials_sys as c;
 
-/// More than any step takes on its way down to the least size, which is what ends it.
+/// More than any step needs on its way down to the least size, which ends it.
 const ATTEMPTS: c_int = 10_000;
 
-/// What CVODE asks while it steps.
+/// Callbacks of CVODE during a step.
 pub(crate) trait CvodeEquations {
     fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Answer;
 
@@ -23,24 +23,24 @@ pub(crate) trait CvodeEquations {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Given,
-    /// Not here; a smaller step may do.
+    /// Not at this point; a smaller step may help.
     Refused,
-    /// Not any more.
+    /// Fatal.
     Failed,
 }
 
-/// Why a step was none.
+/// Why a step failed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The error was too large down to the least step.
     Error,
     /// Newton's method did not converge down to the least step, or the equations refused.
     Newton,
-    /// The equations refused where they have answered before: no smaller step helps, another try may.
+    /// The equations refused a point that they accepted before: no smaller step helps, another try may.
     Refused,
     /// The equations failed.
     Failed,
-    /// CVODE's name for it.
+    /// CVODE's name of the error.
     Other(String),
 }
 
@@ -58,12 +58,12 @@ pub(crate) struct Solver {
     context: c::SUNContext,
     memory: *mut c_void,
     x: c::N_Vector,
-    /// What CVODE is asked for by vector.
+    /// Vector for results of CVODE.
     asked: c::N_Vector,
     matrix: c::SUNMatrix,
     linear: c::SUNLinearSolver,
-    /// The user data of CVODE, where it finds what is lent to it during a step. It has to stay where it is: CVODE copies its
-    /// address when it is initialised, and asks for Jacobians by the copy in every later step.
+    /// The user data of CVODE, which points to the callback data during a step. It must not move: CVODE copies its
+    /// address when it is initialised, and uses the copy for Jacobians in every later step.
     lent: Box<UnsafeCell<*mut c_void>>,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Debug for Solver {
 /// Lent to CVODE for the length of one call, see [`Solver::lent`].
 struct CallbackData<'a> {
     equations: &'a mut dyn CvodeEquations,
-    /// Room for a Jacobian row by row; CVODE has it column by column.
+    /// Memory for a Jacobian row by row; CVODE has it column by column.
     rows: &'a mut [f64],
     /// A panic must not unwind through C.
     panic: Option<Box<dyn Any + Send>>,
@@ -140,14 +140,14 @@ unsafe extern "C" fn jacobian(
 }
 
 /// # Safety
-/// A serial vector that nobody writes to meanwhile.
+/// A serial vector that is not written to meanwhile.
 unsafe fn numbers<'a>(vector: c::N_Vector) -> &'a [f64] {
     // SAFETY: a serial vector has this many numbers in a row.
     unsafe { slice::from_raw_parts(c::N_VGetArrayPointer(vector), c::N_VGetLength(vector) as usize) }
 }
 
 /// # Safety
-/// A serial vector that nobody else reads or writes meanwhile.
+/// A serial vector without any other access meanwhile.
 unsafe fn numbers_mut<'a>(vector: c::N_Vector) -> &'a mut [f64] {
     // SAFETY: as above.
     unsafe { slice::from_raw_parts_mut(c::N_VGetArrayPointer(vector), c::N_VGetLength(vector) as usize) }
@@ -172,7 +172,7 @@ impl Solver {
         // something fails is freed by `drop`.
         let fine = unsafe {
             c::SUNContext_Create(c::comm_no_mpi(), &mut solver.context) == 0
-                // It would print; all that went wrong is told by what calls return.
+                // It would print; all errors are in the return values.
                 && c::SUNContext_ClearErrHandlers(solver.context) == 0
                 && made(&mut solver.x, c::N_VNew_Serial(length, solver.context))
                 && made(&mut solver.asked, c::N_VNew_Serial(length, solver.context))
@@ -197,7 +197,7 @@ impl Solver {
         fine.then_some(solver)
     }
 
-    /// Forgets all and stands at `t`. The first step is to be tried with this size.
+    /// Restarts at `t`. The first step is tried with this size.
     pub(crate) fn restart(&mut self, t: f64, x: &[f64], first: f64) {
         // SAFETY: all were made by `new`.
         unsafe {
@@ -208,7 +208,7 @@ impl Solver {
         }
     }
 
-    /// One step, not beyond `limit`; where it came to. `rows` is room for a Jacobian.
+    /// One step, not beyond `limit`; returns the time reached. `rows` is memory for a Jacobian.
     pub(crate) fn step(
         &mut self,
         equations: &mut dyn CvodeEquations,
@@ -246,13 +246,13 @@ impl Solver {
         }
     }
 
-    /// The state where the last step came to.
+    /// The state at the end of the last step.
     pub(crate) fn state(&self) -> &[f64] {
         // SAFETY: it was made by `new`, and is written by `restart` and `step` only.
         unsafe { numbers(self.x) }
     }
 
-    /// Where CVODE itself stands; at a limit that may differ in the last digits.
+    /// CVODE's own time; at a limit it may differ in the last digits.
     pub(crate) fn time(&mut self) -> f64 {
         let mut time = 0.0;
         // SAFETY: it was made by `new`.
@@ -292,7 +292,7 @@ impl Solver {
         }
     }
 
-    /// What the last attempt was wrong by, as far as is known.
+    /// Estimated error of the last attempt.
     pub(crate) fn errors(&mut self) -> &[f64] {
         // SAFETY: all were made by `new`.
         unsafe {
@@ -333,7 +333,7 @@ impl Drop for Solver {
     }
 }
 
-/// Puts a pointer where it belongs, and tells whether it is one.
+/// Stores a pointer, and returns whether it is not null.
 fn made<T>(place: &mut *mut T, pointer: *mut T) -> bool {
     *place = pointer;
     !pointer.is_null()

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// A system may keep what it likes between calls, but must answer equal questions equally: rewinding an integrator
 /// does not rewind its system.
 pub trait OdeSystem {
-    /// Writes all of `dx`. A number that is not finite counts as `Fault::Retry`.
+    /// Writes all of `dx`. A number that is not finite counts as `EvaluationFault::Retry`.
     fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault>;
 
     /// Writes all of `z`; see `Roots`.

@@ -65,7 +65,7 @@ fn nothing_is_allocated_after_construction() {
         // One that starts anew where it was rewound would not get far otherwise.
         let often = if integrator.rewinds_exactly() { 7 } else { 100 };
         let mut roots = Roots::new(1, 2);
-        let mut frozen = Vec::with_capacity(10_000);
+        let mut bytes = Vec::with_capacity(10_000);
         let mut x = [0.0; 2];
         let work = || {
             let mut system = VanDerPol(10.0);
@@ -86,8 +86,8 @@ fn nothing_is_allocated_after_construction() {
                     integrator.restart(integrator.time(), &x);
                     roots.start(&mut integrator, &mut system).unwrap();
                 }
-                frozen.clear();
-                integrator.serialize(&mut frozen);
+                bytes.clear();
+                integrator.serialize(&mut bytes);
             }
             assert!(events > 3);
         };

@@ -40,13 +40,13 @@ fn robertson_is_followed_over_twelve_decades() {
 }
 
 /// The state of a run, as bits, at every step.
-fn course(mut integrator: Integrator, system: &mut dyn System, end: f64) -> Vec<u64> {
+fn course(mut integrator: Integrator, system: &mut dyn OdeSystem, end: f64) -> Vec<u64> {
     let mut bits = Vec::new();
     loop {
         let outcome = integrator.step(system, end).unwrap();
         bits.push(integrator.time().to_bits());
         bits.extend(integrator.state().iter().map(|x| x.to_bits()));
-        if outcome == Outcome::Reached {
+        if outcome == StepOutcome::Reached {
             return bits;
         }
     }
@@ -185,15 +185,15 @@ struct Known {
     fatal: bool,
 }
 
-impl System for Known {
-    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+impl OdeSystem for Known {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), EvaluationFault> {
         oscillator().derivatives(t, x, dx)
     }
 
-    fn jacobian(&mut self, _t: f64, _x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
+    fn jacobian(&mut self, _t: f64, _x: &[f64], out: &mut [f64]) -> Result<bool, EvaluationFault> {
         self.jacobians += 1;
         if self.fatal {
-            return Err(Fault::Fatal("no derivatives today".into()));
+            return Err(EvaluationFault::Fatal("no derivatives today".into()));
         }
         out.copy_from_slice(&[0.0, 1.0, -1.0, 0.0]);
         Ok(true)
@@ -217,7 +217,7 @@ fn a_jacobian_that_is_known_is_used_row_by_row() {
 
     let mut integrator = started("cvode", &tight, 0.0, &[1.0, 0.0]);
     let failure = integrator.step(&mut Known { jacobians: 0, fatal: true }, 1.0).unwrap_err();
-    assert_eq!(failure, Failure::Fatal { time: 0.0, message: "no derivatives today".into() });
+    assert_eq!(failure, IntegrationFailure::Fatal { time: 0.0, message: "no derivatives today".into() });
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_panic_of_the_system_comes_through() {
         dx[0] = 1.0;
     });
     let stepped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        while integrator.step(&mut system, 2.0).unwrap() != Outcome::Reached {}
+        while integrator.step(&mut system, 2.0).unwrap() != StepOutcome::Reached {}
     }));
     assert_eq!(stepped.unwrap_err().downcast_ref(), Some(&"beyond the table"));
 }
@@ -237,5 +237,5 @@ fn a_panic_of_the_system_comes_through() {
 fn tolerances_below_rounding_are_told() {
     let mut integrator = started("cvode", &settings(0.0, 1e-30), 0.0, &[1.0, 0.0]);
     let failure = integrator.step(&mut oscillator(), 1.0).unwrap_err();
-    assert!(matches!(failure, Failure::Stalled { cause: Cause::Error { .. }, .. }), "{failure}");
+    assert!(matches!(failure, IntegrationFailure::Stalled { cause: Cause::Error { .. }, .. }), "{failure}");
 }

@@ -1,4 +1,4 @@
-//! Rewinding is exact: after `copy_from`, `clone` or `thaw`, whatever is done again has the same bits.
+//! Rollback is exact: after `copy_from`, `clone` or `deserialize` all repeated steps are bit-identical.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 mod common;
@@ -76,8 +76,8 @@ fn rewinds(name: &str, settings: &Settings, system: &mut dyn OdeSystem, x: &[f64
     for round in 0..rounds {
         let moves: Vec<Move> = (0..1 + random.below(12)).map(|_| random_move(&mut random)).collect();
         let astray: Vec<Move> = (0..1 + random.below(12)).map(|_| random_move(&mut random)).collect();
-        let thawed = random.next() < 0.3;
-        if thawed {
+        let deserialized = random.next() < 0.3;
+        if deserialized {
             bytes.clear();
             integrator.serialize(&mut bytes);
         } else {
@@ -87,7 +87,7 @@ fn rewinds(name: &str, settings: &Settings, system: &mut dyn OdeSystem, x: &[f64
         for what in astray {
             make(&mut integrator, &mut roots, system, what);
         }
-        if thawed {
+        if deserialized {
             integrator.deserialize(&bytes).unwrap();
         } else {
             integrator.copy_from(&saved);
@@ -147,18 +147,18 @@ fn smooth_and_stiff_systems_replay_bit_by_bit() {
 }
 
 #[test]
-fn bytes_that_were_not_frozen_here_are_refused() {
+fn foreign_bytes_are_refused() {
     for entry in INTEGRATORS {
         let mut integrator = started(entry.name, &Settings::default(), 0.0, &[1.0, 0.0]);
         common::run(&mut integrator, &mut oscillator(), 1.0);
         let mut bytes = Vec::new();
         integrator.serialize(&mut bytes);
         let before = bytes.clone();
-        let mut thaw = |bytes: &[u8]| integrator.deserialize(bytes).map_err(|error| error.to_string());
-        assert_eq!(thaw(&bytes), Ok(()));
-        assert!(thaw(&bytes[..bytes.len() - 1]).unwrap_err().ends_with("they end too early"));
-        assert!(thaw(&[&bytes[..], &[0]].concat()).unwrap_err().ends_with("1 bytes are left over"));
-        let text = thaw(b"something else\n").unwrap_err();
+        let mut deserialize = |bytes: &[u8]| integrator.deserialize(bytes).map_err(|error| error.to_string());
+        assert_eq!(deserialize(&bytes), Ok(()));
+        assert!(deserialize(&bytes[..bytes.len() - 1]).unwrap_err().ends_with("they end too early"));
+        assert!(deserialize(&[&bytes[..], &[0]].concat()).unwrap_err().ends_with("1 bytes are left over"));
+        let text = deserialize(b"something else\n").unwrap_err();
         assert!(text.contains(entry.name) && text.ends_with("not `something else`"), "{text}");
         // No byte anywhere leads to a panic, now or in the next step.
         for place in 0..bytes.len() {

@@ -32,7 +32,7 @@ struct Solution {
     evaluations: u64,
 }
 
-fn ours(problem: &Problem<'_>, system: &mut dyn System, with_zeros: bool) -> Solution {
+fn ours(problem: &Problem<'_>, system: &mut dyn OdeSystem, with_zeros: bool) -> Solution {
     let absolute = Absolute::Each(problem.absolute.to_vec());
     let settings = Settings { relative: problem.relative, absolute, ..Settings::default() };
     let mut integrator = started("bdf", &settings, 0.0, problem.x);
@@ -44,7 +44,7 @@ fn ours(problem: &Problem<'_>, system: &mut dyn System, with_zeros: bool) -> Sol
             let outcome = integrator.step(system, problem.end).unwrap();
             match roots.search(&mut integrator, system).unwrap() {
                 Some(t) => zeros.push(t),
-                None if outcome == Outcome::Reached => break,
+                None if outcome == StepOutcome::Reached => break,
                 None => {}
             }
         }
@@ -54,7 +54,7 @@ fn ours(problem: &Problem<'_>, system: &mut dyn System, with_zeros: bool) -> Sol
     Solution { end: integrator.state().to_vec(), zeros, evaluations: integrator.counters().evaluations }
 }
 
-fn theirs(problem: &Problem<'_>, system: &mut dyn System, with_zeros: bool) -> Solution {
+fn theirs(problem: &Problem<'_>, system: &mut dyn OdeSystem, with_zeros: bool) -> Solution {
     let evaluations = Cell::new(0);
     let system = RefCell::new(system);
     let rhs = |x: &[f64], _: &[f64], t: f64, dx: &mut [f64]| {
@@ -95,7 +95,7 @@ fn theirs(problem: &Problem<'_>, system: &mut dyn System, with_zeros: bool) -> S
 }
 
 /// Both solutions agree within the tolerance, as errors add up, and ours was not much more work.
-fn compare(name: &str, problem: &Problem<'_>, system: &mut dyn System, slack: f64, with_zeros: bool) {
+fn compare(name: &str, problem: &Problem<'_>, system: &mut dyn OdeSystem, slack: f64, with_zeros: bool) {
     let ours = ours(problem, system, with_zeros);
     let theirs = theirs(problem, system, with_zeros);
     println!("{name}: {} evaluations, diffsol {}", ours.evaluations, theirs.evaluations);

@@ -1,4 +1,4 @@
-//! A unit of FMI 3.0 with clocks of three kinds. `tick` is periodic, and the importer activates it on time. Every third
+//! An FMI 3.0 FMU with clocks of three kinds. `tick` is periodic, and the importer activates it on time. Every third
 //! tick starts a countdown, after which the importer is to activate `alarm`. Every fourth tick activates `full`, which
 //! the importer is to read. `ticks` and `alarms` are clocked by the first two.
 //!
@@ -49,7 +49,7 @@ pub(crate) const MODEL: AddedModel = AddedModel {
     }),
 };
 
-// Places in that list.
+// Indices in that list.
 const TICK: usize = 0;
 const ALARM: usize = 1;
 
@@ -67,8 +67,8 @@ struct ClockState {
     alarm_active: bool,
     /// When the countdown ends.
     countdown: Option<f64>,
-    /// The importer has not asked for it yet.
-    untold: bool,
+    /// The importer has not read it yet.
+    countdown_unread: bool,
 }
 
 fn near(a: f64, b: f64) -> bool {
@@ -130,8 +130,8 @@ impl Clocks for ClockState {
             (TICK, _) => Ok((INTERVAL, Qualifier::Unchanged)),
             (ALARM, None) => Ok((0.0, Qualifier::NotYetKnown)),
             (ALARM, Some(_)) => {
-                let untold = std::mem::take(&mut self.untold);
-                Ok((COUNTDOWN, if untold { Qualifier::Changed } else { Qualifier::Unchanged }))
+                let countdown_unread = std::mem::take(&mut self.countdown_unread);
+                Ok((COUNTDOWN, if countdown_unread { Qualifier::Changed } else { Qualifier::Unchanged }))
             }
             _ => Err("the clock `full` is triggered and has no interval".into()),
         }
@@ -150,7 +150,7 @@ impl Clocks for ClockState {
             self.countdown = None;
         }
         if std::mem::take(&mut self.tick_active) && self.ticks % 3 == 0 {
-            (self.countdown, self.untold) = (Some(time + COUNTDOWN), true);
+            (self.countdown, self.countdown_unread) = (Some(time + COUNTDOWN), true);
         }
     }
 
@@ -166,8 +166,9 @@ impl Clocks for ClockState {
     }
 
     fn serialize(&self, into: &mut Vec<u8>) {
-        let flags =
-            u64::from(self.tick_active) | u64::from(self.alarm_active) << 1 | u64::from(self.untold) << 2;
+        let flags = u64::from(self.tick_active)
+            | u64::from(self.alarm_active) << 1
+            | u64::from(self.countdown_unread) << 2;
         let words = [
             self.start.to_bits(),
             self.ticks as u64,
@@ -190,7 +191,7 @@ impl Clocks for ClockState {
             countdown: Some(f64::from_bits(word(3))).filter(|due| !due.is_nan()),
             tick_active: flag(0),
             alarm_active: flag(1),
-            untold: flag(2),
+            countdown_unread: flag(2),
         };
         Some(rest)
     }
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_bring_back_every_field() {
+    fn bytes_restore_every_field() {
         let mut clocks = ClockState::new(-1.0);
         for tick in 0..3 {
             clocks.set(TICK, true, -0.75 + 0.5 * f64::from(tick)).unwrap();
@@ -214,18 +215,18 @@ mod tests {
         let mut other = ClockState::new(0.0);
         assert_eq!(other.deserialize(&bytes), Some(&[9][..]));
         assert_eq!((other, other.deserialize(&bytes[..30])), (clocks, None));
-        assert!(clocks.untold && clocks.is_active(2));
+        assert!(clocks.countdown_unread && clocks.is_active(2));
     }
 
     #[test]
-    fn the_description_says_what_the_clocks_do() {
+    fn the_description_matches_the_clocks() {
         let clocks = MODEL.clocks.unwrap().clocks;
-        let said = |clock: usize, key: &str| {
+        let attribute = |clock: usize, key: &str| {
             let found = clocks[clock].attributes.iter().find(|(name, _)| *name == key);
             found.map(|(_, value)| value.parse::<f64>().unwrap())
         };
         assert_eq!(
-            (said(TICK, "intervalDecimal"), said(TICK, "shiftDecimal")),
+            (attribute(TICK, "intervalDecimal"), attribute(TICK, "shiftDecimal")),
             (Some(INTERVAL), Some(SHIFT))
         );
         assert_eq!([TICK, ALARM].map(|clock| clocks[clock].name), ["tick", "alarm"]);

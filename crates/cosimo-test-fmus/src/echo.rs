@@ -1,5 +1,5 @@
-//! A unit that shows each input again as an output, one of every type that the version has: for importers that pass
-//! texts, bytes and numbers of all widths on. What is heard is shown at once.
+//! An FMU that copies each input to an output, one of every type of the FMI version: for importers that pass
+//! strings, binaries and numbers of all widths on. Direct feed-through.
 
 use cosimo_core::{Abilities, Interface, Port};
 use cosimo_export::Version;
@@ -8,7 +8,7 @@ use cosimo_native::{Hybrid, ModelPoint, Tangent};
 
 pub(crate) const MODEL: AddedModel = AddedModel {
     source: crate::ECHO,
-    summary: "shows each input again as an output, one of every type; for tests",
+    summary: "copies each input to an output, one of every type; for tests",
     parameters: &[],
     stop: 1.0,
     simulator: None,
@@ -48,7 +48,7 @@ fn types(version: Version) -> &'static [VariableType] {
     }
 }
 
-/// Equations of a unit that has none.
+/// Equations of an FMU without any.
 #[derive(Debug)]
 pub(crate) struct Nothing;
 

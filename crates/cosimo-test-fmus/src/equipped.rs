@@ -1,4 +1,4 @@
-//! The hooks of one instance: its spy, its saboteur and its habit.
+//! The hooks of one instance: its call log, its fault and its quirk.
 
 use std::ffi::c_void;
 
@@ -20,21 +20,21 @@ struct TestEquipment {
 }
 
 pub(crate) fn equip(design: &Design, instance: &str) -> Result<Hooks, String> {
-    let named = |name: &String| {
+    let quirk_named = |name: &String| {
         let quirk = Quirk::ALL.into_iter().find(|quirk| quirk.text() == name);
-        quirk.ok_or_else(|| format!("`{name}` is no quirk"))
+        quirk.ok_or_else(|| format!("unknown quirk `{name}`"))
     };
     let equipped = TestEquipment {
         version: design.version,
         spy: design.spy.then(|| Spy::new(instance)),
         sabotage: (design.source == SABOTEUR).then(Sabotage::default),
-        quirk: design.quirk.as_ref().map(named).transpose()?,
+        quirk: design.quirk.as_ref().map(quirk_named).transpose()?,
     };
     let plain = equipped.spy.is_none() && equipped.sabotage.is_none() && equipped.quirk.is_none();
     Ok((!plain).then(|| Box::new(equipped) as Box<dyn Equipment>))
 }
 
-/// What foreign FMUs hand back to callbacks: a number of their own.
+/// What some FMUs pass to callbacks instead of the environment: a small integer.
 const SMALL: *mut c_void = std::ptr::without_provenance_mut(7);
 
 impl TestEquipment {
@@ -67,8 +67,8 @@ impl Equipment for TestEquipment {
     }
 
     fn message_after(&self, function: &str) -> Option<String> {
-        let told = self.quirk == Some(Quirk::SmallEnvironment) && function.ends_with("DoStep");
-        told.then(|| format!("{function}: one word for every step"))
+        let logs = self.quirk == Some(Quirk::SmallEnvironment) && function.ends_with("DoStep");
+        logs.then(|| format!("{function}: one message per step"))
     }
 
     fn environment(&self, given: *mut c_void) -> *mut c_void {

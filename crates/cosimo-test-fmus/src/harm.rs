@@ -1,6 +1,6 @@
-//! Harm that safe Rust cannot do.
+//! Faults that safe Rust cannot cause.
 
-#![allow(unsafe_code, reason = "doing harm is the purpose")]
+#![allow(unsafe_code, reason = "causing faults is the purpose")]
 
 use std::ffi::{CStr, c_char, c_int};
 use std::time::Duration;
@@ -18,9 +18,9 @@ unsafe extern "C" {
 }
 
 /// Prints by C's stdout, which has a buffer of its own.
-pub(crate) fn print_by_c(words: &CStr) {
+pub(crate) fn print_by_c(text: &CStr) {
     // SAFETY: one text for one place in the format, and both end.
-    unsafe { printf(c"%s".as_ptr(), words.as_ptr()) };
+    unsafe { printf(c"%s".as_ptr(), text.as_ptr()) };
 }
 
 /// Sends a signal to the process.
@@ -31,7 +31,7 @@ pub(crate) fn send(signal: c_int) {
 
 /// A child process that ends at once, by `exit`.
 pub(crate) fn fork_and_exit() {
-    // SAFETY: that the child is a copy of whatever the importer is doing is the wish.
+    // SAFETY: that the child is a copy of whatever the importer is doing is intended.
     #[cfg(unix)]
     if unsafe { fork() } == 0 {
         std::process::exit(0);
@@ -56,13 +56,13 @@ const UPWARDS: c_int = 0x40_0000;
 
 /// Leaves the rounding mode of this thread changed.
 pub(crate) fn round_upwards() {
-    // SAFETY: it writes a control register and nothing else. That later arithmetic rounds otherwise is the wish.
+    // SAFETY: it writes a control register and nothing else. That later arithmetic rounds otherwise is intended.
     unsafe { fesetround(UPWARDS) };
 }
 
 /// Does not return.
 pub(crate) fn segfault() {
-    // SAFETY: none; a write to address zero is the wish.
+    // SAFETY: none; a write to address zero is intended.
     unsafe { std::ptr::null_mut::<u8>().wrapping_add(8).write_volatile(1) };
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn log_later(log: ImporterLog) {
                 // SAFETY: the standard wants the struct to live as long as the instance.
                 unsafe {
                     if let Some(logger) = callbacks.as_ref().and_then(|callbacks| callbacks.logger) {
-                        let (name, text) = (c"late".as_ptr(), c"a thread speaks".as_ptr());
+                        let (name, text) = (c"late".as_ptr(), c"message from a thread".as_ptr());
                         logger((*callbacks).environment, name, 0, c"logAll".as_ptr(), c"%s".as_ptr(), text);
                     }
                 }
@@ -90,7 +90,7 @@ pub(crate) fn log_later(log: ImporterLog) {
             Box::new(move || {
                 let environment = std::ptr::with_exposed_provenance_mut(kept);
                 // SAFETY: the importer gave this function and environment.
-                unsafe { logger(environment, 0, c"logAll".as_ptr(), c"a thread speaks".as_ptr()) };
+                unsafe { logger(environment, 0, c"logAll".as_ptr(), c"message from a thread".as_ptr()) };
             })
         }
     };

@@ -1,5 +1,5 @@
 //! FMUs that test importers, and a shared library for them: what `cosimo-export` makes of native models, with faults and
-//! habits of other tools on request, and with a record of every call.
+//! quirks of other tools on request, and with a record of every call.
 //!
 //! Nothing of this is in the library that users export. This one adds it when it is loaded (`loaded`), by the hooks
 //! of `cosimo_export::equipment`.
@@ -20,10 +20,10 @@ use cosimo_export::equipment::{self, Additions};
 pub use cosimo_export::{Design, InterfaceType, Variant, Version, exchange_sources, sources};
 pub use quirk::Quirk;
 
-/// Does what it is told to do wrong.
+/// Fails on request.
 pub const SABOTEUR: &str = "test:saboteur";
 
-/// Shows its inputs again, one of every type.
+/// Copies its inputs to outputs, one of every type.
 pub const ECHO: &str = "test:echo";
 
 /// Counts the ticks of clocks; FMI 3.0 only.
@@ -42,13 +42,13 @@ fn install() {
     equipment::install(&ADDITIONS);
 }
 
-/// What `modelDescription.xml` of an FMU says.
+/// The `modelDescription.xml` of an FMU.
 pub fn model_description(design: &Design) -> Result<String, String> {
     install();
     cosimo_export::model_description(design)
 }
 
-/// The shared library that cargo built together with the program that runs now.
+/// The shared library that cargo built together with the running program.
 pub fn built_library() -> Result<PathBuf, String> {
     cosimo_export::library_beside("cosimo_test_fmus")
 }

@@ -1,8 +1,8 @@
-//! Habits of FMUs that other tools made, built into FMUs of our own: an importer has to give right results with each
-//! of them, or say what is wrong.
+//! Quirks of FMUs from other tools, built into our own FMUs: an importer has to give correct results with each
+//! of them, or report the problem.
 
 cosimo_export::named! {
-    /// One habit. Results are those of the same FMU without it, unless an importer walks into the trap.
+    /// One quirk. A correct importer gets the results of the same FMU without it.
     pub enum Quirk {
         /// Co-simulation: does not advance in steps for which `noSetFMUStatePriorToCurrentPoint` is false.
         Hesitates = "hesitates",

@@ -1,5 +1,5 @@
-//! A unit that misbehaves on request, to test how an importer copes. Until its time it integrates its input.
-//! The parameter `fault` says what, `at_step` at which call of doStep or, in model exchange, for the derivatives; a
+//! An FMU that fails on request, to test how an importer handles it. Until then it integrates its input.
+//! The parameter `fault` selects the fault, `at_step` the call of doStep or, in model exchange, for the derivatives; a
 //! repeated step is a further call, so a discarded one can be tried again. Faults of events come at the event of
 //! that number, the one after initialisation included.
 
@@ -21,7 +21,7 @@ use crate::harm;
 
 pub(crate) const MODEL: AddedModel = AddedModel {
     source: crate::SABOTEUR,
-    summary: "integrates its input until it is told to misbehave; for tests",
+    summary: "integrates its input and fails on request; for tests",
     parameters: &[Spec::count(
         "at_step",
         1,
@@ -80,7 +80,7 @@ pub(crate) const FAULTS: &[&str] = &[
     "past-event",
     // The next time event is always a rounding error ahead.
     "near-event",
-    // A state jumps, and nobody is told.
+    // A state jumps without being reported.
     "silent-jump",
     // There is one event indicator more than declared, from the start.
     "indicators",
@@ -93,10 +93,10 @@ const VARIABLE: &str = "COSIMO_SABOTAGE";
 /// To be called in every function of a saboteur.
 pub(crate) fn strike_call(function: &str) {
     static CALLS: AtomicU64 = AtomicU64::new(0);
-    let Ok(told) = std::env::var(VARIABLE) else { return };
-    let Some((wanted, fault)) = told.split_once('=') else { return };
+    let Ok(request) = std::env::var(VARIABLE) else { return };
+    let Some((target, fault)) = request.split_once('=') else { return };
     let (fault, number) = fault.split_once('@').unwrap_or((fault, "1"));
-    if wanted == function && (CALLS.fetch_add(1, Ordering::Relaxed) + 1).to_string() == number {
+    if target == function && (CALLS.fetch_add(1, Ordering::Relaxed) + 1).to_string() == number {
         match fault {
             "exit" => std::process::exit(0),
             "segfault" => harm::segfault(),
@@ -110,7 +110,7 @@ pub(crate) fn strike_call(function: &str) {
     }
 }
 
-/// What is said of a step and of derivatives that are warned of, discarded, fail, or fail for good.
+/// Messages of a step and of derivatives with the status warning, discard, error and fatal.
 pub(crate) const STEP: [&str; 4] = [
     "told to warn in this step",
     "told to discard this step",
@@ -124,7 +124,7 @@ pub(crate) const DERIVATIVES: [&str; 4] = [
     "told to fail for good at these derivatives",
 ];
 
-/// Outlives rewinding, on purpose.
+/// Survives a rollback, on purpose.
 #[derive(Debug)]
 pub(crate) struct Sabotage {
     pub(crate) fault: String,
@@ -156,7 +156,7 @@ impl Default for Sabotage {
 }
 
 impl Sabotage {
-    /// Counts a call of doStep or for derivatives, and misbehaves if it is the one.
+    /// Counts a call of doStep or for derivatives, and fails if it is the one.
     pub(crate) fn strike(&mut self, at_step: f64, size: f64, said: [&str; 4]) -> HookEffect {
         self.calls += 1;
         self.behind = 0.0;
@@ -207,7 +207,7 @@ impl Sabotage {
         self.struck && self.fault == "forget"
     }
 
-    /// Counts an event, and misbehaves if it is the one.
+    /// Counts an event, and fails if it is the one.
     pub(crate) fn strike_event(
         &mut self,
         at_step: f64,

@@ -43,7 +43,7 @@ impl Spy {
         spy
     }
 
-    /// Writes to this file from now on, what came before included.
+    /// Writes to this file from now on, including earlier lines.
     pub(crate) fn aim(&mut self, path: &str) {
         if path.is_empty() {
             return;
@@ -58,7 +58,7 @@ impl Spy {
         }
     }
 
-    /// Initialisation is over: no file will be named any more.
+    /// Initialisation is over: no file can be set any more.
     pub(crate) fn decide(&mut self) {
         self.early = None;
     }
@@ -72,7 +72,7 @@ impl Spy {
         }
     }
 
-    /// Something legal here that others may refuse, or a promise that was not kept.
+    /// A call that is accepted here but that other FMUs may refuse, or a violated guarantee.
     pub(crate) fn comment(&mut self, text: &str) {
         self.line(&format!("warning: {text}"));
     }

@@ -73,7 +73,7 @@ fn a_small_integer_for_an_environment_is_survived_and_inputs_arrive() {
                     parameters = { fault = \"error\", at_step = 3 }\n[method]\nstep = { size = 0.1 }";
         let mut run = Run::new(planned(&folder, text), 1).unwrap();
         let error = (0..3).find_map(|_| run.step().err()).unwrap().to_string();
-        let heard = error.contains("one word for every step");
+        let heard = error.contains("one message per step");
         assert_eq!(heard, version == Version::Two, "{error}");
     }
     // Inputs are asked for inside a step, with the same wrong environment.
