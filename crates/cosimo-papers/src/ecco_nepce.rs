@@ -1,8 +1,8 @@
 //! Sadjina et al. 2017 (ECCO, "003"), Tables III to XII and Sec. IV C; Sadjina & Pedersen 2019 (NEPCE, "000"),
 //! Tables 4 to 9: the quarter car under constant steps, ECCO, predictor/corrector and NEPCE.
 //!
-//! A row is an example file with methods and micro steps replaced, as on the command line. What a table has
-//! in common stands in `TABLES`; what a row adds is read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
+//! A row is an example file with methods and micro steps replaced, as on the command line. The settings of a table
+//! are in `TABLES`; those of a row are read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
 
 use cosimo_core::registry::{Registry, Value};
 use cosimo_engine::plan;
@@ -31,7 +31,7 @@ struct TableSetup {
     nonlinear: bool,
     /// Micro steps of chassis and wheel.
     micro_steps: [f64; 2],
-    law: &'static str,
+    controller: &'static str,
     min: f64,
     max: f64,
     /// Powers and energies are printed in this many watts and joules.
@@ -40,13 +40,13 @@ struct TableSetup {
 
 const fn ecco(id: &'static str, reticulation: usize, nonlinear: bool, micro_steps: [f64; 2]) -> TableSetup {
     let unit = if reticulation == 1 { 1.0 } else { 100.0 };
-    TableSetup { id, reticulation, nonlinear, micro_steps, law: "pi", min: 1e-4, max: 1e-2, unit }
+    TableSetup { id, reticulation, nonlinear, micro_steps, controller: "pi", min: 1e-4, max: 1e-2, unit }
 }
 
 const fn nepce(id: &'static str, reticulation: usize, nonlinear: bool, max: f64) -> TableSetup {
     TableSetup {
         micro_steps: [256.0; 2],
-        law: "i",
+        controller: "i",
         min: 1e-5,
         max,
         ..ecco(id, reticulation, nonlinear, [0.0; 2])
@@ -138,7 +138,7 @@ pub fn system(row: &str) -> Result<System, String> {
         Some((estimate, tolerance)) => {
             let tolerance = tolerance.ok_or_else(|| format!("`{name}` has no tolerance"))?;
             system.methods.estimate = Choice::named(estimate).with("tolerance", Value::Number(tolerance));
-            system.methods.controller = Choice::named(facts.law);
+            system.methods.controller = Choice::named(facts.controller);
         }
     }
     if name.starts_with("NEPCE") {

@@ -26,7 +26,7 @@ impl ExportedFmus {
         };
         let folder = std::env::temp_dir().join(format!("cosimo-fmus-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder)
-            .map_err(|cause| format!("cannot make the folder {}: {cause}", folder.display()))?;
+            .map_err(|cause| format!("cannot create the folder {}: {cause}", folder.display()))?;
         Ok(ExportedFmus { folder, version })
     }
 

@@ -1,4 +1,4 @@
-//! The papers' tables, run through the engine with the registry methods that everyone uses.
+//! The papers' tables, run through the engine with the methods of the public registry.
 
 pub mod ecco_nepce;
 pub mod figures;
@@ -119,7 +119,7 @@ impl Cell {
     }
 }
 
-/// Cells as they are written: an id, the reference, how near it must be, and what the paper prints if it does.
+/// Cells from JSON: an id, the reference, its tolerance, and the printed value, if any.
 fn cells(text: &str) -> Vec<Cell> {
     let parsed: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
@@ -166,7 +166,7 @@ impl Study {
     }
 }
 
-/// A failure in the middle of a table, in words.
+/// A failure of one row of a table.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     #[error("row `{row}`: {message}")]

@@ -152,7 +152,7 @@ impl Bench<'_> {
         }
         let net = run.net().ok_or("the system has no line")?;
         if net.beyond > 0 {
-            return Err(format!("{} reads of what nobody had published", net.beyond));
+            return Err(format!("{} reads beyond the published values", net.beyond));
         }
         Ok(Trajectory { times, signals: values, counts, net })
     }
@@ -449,7 +449,7 @@ impl Picture {
         let mut panels = [
             Panel::new("Flow into the line", time(), Axis::linear(self.unit)),
             Panel::new("Delay", time(), Axis::linear("s")),
-            Panel::new("Judged to stand still", time(), Axis::linear("1 = yes").between(-0.05, 1.05)),
+            Panel::new("Judged steady", time(), Axis::linear("1 = yes").between(-0.05, 1.05)),
             Panel::new("Evaluations so far", time(), Axis::linear("evaluations")),
         ];
         // Dashed above drawn through: curves that agree are both seen.
