@@ -247,7 +247,7 @@ fn variants_declare_what_they_can_do() {
     let error = model_description(&wrong).unwrap_err();
     assert_eq!(error, "`test:clocks` is available for co-simulation in FMI 3.0 only");
     let wrong = Design::exchange("native:ring/rotor", Version::Two);
-    assert_eq!(model_description(&wrong).unwrap_err(), "`native:ring/rotor` is not made of equations");
+    assert_eq!(model_description(&wrong).unwrap_err(), "`native:ring/rotor` has no equations");
     let wrong = Design::new("native:rc-rl/rc", Version::Three).variant(Variant::Interpolates);
     let error = model_description(&wrong).unwrap_err();
     assert_eq!(error, "the variant `interpolates` does not exist in FMI 3.0");
