@@ -13,10 +13,10 @@ use cosimo::system::{Document, EndRule, Overrides, ReadOptions};
 
 use crate::{exit, report};
 
-/// A system, and what is changed about it.
+/// A system and the overrides of the command line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Subject {
-    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml), or a list of simulators: `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     pub what: Vec<String>,
     #[command(flatten)]
@@ -24,12 +24,12 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// As on the command line.
+    /// The arguments as on the command line.
     pub(crate) fn name(&self) -> String {
         self.what.join(" ")
     }
 
-    /// As much of the system as could be understood, with its problems.
+    /// The system as far as it could be read, with its problems.
     pub(crate) fn draft(&self, registry: &Registry) -> Result<Document, u8> {
         draft(&self.what, &self.changes, registry)
     }
@@ -43,7 +43,7 @@ impl Subject {
 /// Which system, and up to when.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Span {
-    /// Which system of a package that holds several, by the name of its description
+    /// SSP with several .ssd files: which one, by the name of its description
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
     /// End of the run, in seconds
@@ -51,63 +51,63 @@ pub(crate) struct Span {
     pub stop: Option<f64>,
 }
 
-/// Values of components, and what connects them.
+/// Values of components, and their connections.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Parts {
-    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
+    /// A parameter, or an input that is not connected: component.name=value, or name=value for all components that have it
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub sets: Vec<String>,
     /// A connection from an output to an input: a.y=b.u
     #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
     pub connects: Vec<String>,
-    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
+    /// A power bond: name=effort:flow~effort:flow, e.g. joint=a.F:a.v~b.F:b.v
     #[arg(long = "bond", value_name = "NAME=PORTS")]
     pub bonds: Vec<String>,
 }
 
-/// Changes to the file that every command which plans a system understands.
+/// Overrides of the file, common to all commands that plan a system.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct SystemOverrides {
     #[command(flatten)]
     pub span: Span,
-    /// Cut the last step to hit the stop time, or run to the first point at or after it
+    /// Shorten the last step to end at the stop time, or run to the first communication point at or after it
     #[arg(long, value_enum)]
     pub end: Option<EndOption>,
-    /// Step size in seconds: the fixed one, or the first one where steps vary
+    /// Macro step size in seconds; the initial one if steps are controlled
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     pub step: Option<f64>,
-    /// A step of its own for a component, in seconds: a multiple or a fraction of the common step
+    /// Multi-rate: macro step of one component, in seconds; a multiple or a fraction of the common step
     #[arg(long = "own-step", value_name = "COMPONENT=S")]
     pub own_steps: Vec<String>,
-    /// Tolerance of the error estimate that controls the step; beats those of single bonds and components
+    /// Tolerance of the error estimate that controls the step; overrides those of single bonds and components
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
-    /// The integrator of FMUs for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
+    /// Solver of FMUs for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
     #[command(flatten)]
     pub parts: Parts,
-    /// FMUs for model exchange that are integrated together, without any coupling error: a,b, or * for all
+    /// FMUs for model exchange to integrate as one monolithic model, without coupling error: a,b, or * for all
     #[arg(long = "monolithic", alias = "strong", value_name = "NAMES")]
     pub monolithic: Vec<String>,
-    /// What happens during the run: a file of timed and conditional actions
+    /// Scenario: a file of timed and conditional actions during the run
     ///
     /// Each `[[action]]` has `at = 2.0` or `when = "a.v > 1 and not t < 2"` (with `once = false` each time that becomes true)
-    /// and does one thing: `set = "b.u"` `to = 1.0` for an input that nobody drives; `override` (`to`), `stuck`, `scale` (`by`)
-    /// and `offset` (`by`) for what an input is told, or what everybody is told of an output, and `release`;
+    /// and does one thing: `set = "b.u"` `to = 1.0` for an input that is not connected; `override` (`to`), `stuck`, `scale` (`by`)
+    /// and `offset` (`by`) for the signal at an input, or at all inputs that an output is connected to, and `release`;
     /// `parameter = "b.m"` `to = 2.0`; `stop = true`. A `name` is shown in the results. Actions on one signal replace each other.
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
-    /// A table whose columns drive the inputs of the same names
+    /// Table of input values over time; columns are matched to inputs by name
     #[arg(long, value_name = "FILE")]
     pub input: Option<String>,
     /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]; `cosimo methods` lists all axes
     #[arg(long = "method", value_name = "AXIS=NAME")]
     pub methods: Vec<String>,
-    /// Variables that go into result files, with * and ?; !PATTERN leaves out, the last that fits decides
+    /// Variables to record in result files, with * and ?; !PATTERN excludes; the last match decides
     #[arg(long = "record", value_name = "PATTERN", allow_hyphen_values = true)]
     pub record: Vec<String>,
-    /// Seconds from row to row of result files [default: every communication point]
+    /// Interval between rows of result files, in seconds [default: every communication point]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub record_every: Option<f64>,
 }
@@ -144,11 +144,11 @@ pub(crate) enum EndOption {
 }
 
 /// Reads a system file without planning it.
-pub(crate) fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, u8> {
-    open::read(file, asked, registry).map_err(|error| report::failure(&error))
+pub(crate) fn read(file: &Path, options: &ReadOptions, registry: &Registry) -> Result<Document, u8> {
+    open::read(file, options, registry).map_err(|error| report::failure(&error))
 }
 
-/// As much of a system as could be understood, with its problems.
+/// A system as far as it could be read, with its problems.
 pub(crate) fn draft(what: &[String], changes: &SystemOverrides, registry: &Registry) -> Result<Document, u8> {
     open::draft(what, &changes.options(), registry).map_err(|error| report::failure(&error))
 }
@@ -162,7 +162,7 @@ pub(crate) fn load(
     open::load(what, &changes.options(), registry).map_err(|error| report::failure(&error))
 }
 
-/// A task that may die of what it executes: in another process where that can be done.
+/// Runs a task that may crash in the FMU it executes: in a child process where supported.
 pub(crate) fn isolated(
     task: impl Fn() -> Result<(), u8>,
     crashed: impl FnOnce(Crash) -> Result<(), u8>,
@@ -188,7 +188,7 @@ pub(crate) fn not_negative(options: &[(&str, f64)]) -> Result<(), u8> {
     }
 }
 
-/// Endings of result files, for help; with what each format is good at.
+/// Endings of result files, for help; optionally with the strengths of each format.
 pub(crate) fn endings(strengths: bool) -> String {
     endings_text(&cosimo::registry().formats, strengths)
 }

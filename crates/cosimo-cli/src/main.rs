@@ -1,4 +1,4 @@
-//! The `cosimo` command. No numerics here: it reads, asks the engine, and prints. Data goes to stdout,
+//! The `cosimo` command. No numerics here: it reads, calls the engine, and prints. Data goes to stdout,
 //! everything else to stderr.
 
 #[macro_use]
@@ -14,7 +14,7 @@ mod signals;
 
 use clap::{Parser, Subcommand};
 
-/// What the process ends with; printed in the README.
+/// Exit codes; listed in the README.
 pub(crate) mod exit {
     /// The run started and failed.
     pub(crate) const FAILED: u8 = 1;
@@ -23,11 +23,11 @@ pub(crate) mod exit {
     /// A file could not be read or written.
     pub(crate) const NO_FILE: u8 = 3;
     // 128 and the number of a signal: see `signals`.
-    /// Whoever read the output stopped reading, as `head` does.
-    pub(crate) const NOBODY_LISTENS: u8 = 141;
+    /// The reader of the output closed the pipe, as `head` does.
+    pub(crate) const BROKEN_PIPE: u8 = 141;
 }
 
-/// Co-simulation that can tell you whether to believe the result.
+/// Co-simulation of FMUs with error estimates and an energy balance of the coupling
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {
@@ -84,7 +84,7 @@ commands! {
 fn main() {
     set_panic_hook();
     output::begin();
-    // This is a program: it may make child processes for what is executed only to learn something.
+    // This is a program, not a library: trial executions of FMUs may run in child processes.
     cosimo::core::trial::use_isolation(&cosimo::fmi::CHILD_PROCESSES);
     cosimo::fmi::watch_process(cosimo::fmi::Rescue {
         ask: cosimo::record::ask_for_all_rows,
@@ -95,17 +95,17 @@ fn main() {
     output::leave(result.err().unwrap_or(0))
 }
 
-/// The options of a `cosimo run` as they were typed, without the program. `None` where they are none.
-pub(crate) fn run_args(words: &[String]) -> Option<command::run::Args> {
-    let words = std::iter::once("cosimo").chain(words.iter().map(String::as_str));
-    match Cli::try_parse_from(words).ok()?.command {
+/// Parses the arguments of a `cosimo run`, without the program name. `None` where they are not valid.
+pub(crate) fn run_args(arguments: &[String]) -> Option<command::run::Args> {
+    let arguments = std::iter::once("cosimo").chain(arguments.iter().map(String::as_str));
+    match Cli::try_parse_from(arguments).ok()?.command {
         Command::Run(args) => Some(*args),
         _ => None,
     }
 }
 
 /// A panic inside a simulator is reported by the engine with its name and time; the bare backtrace of it
-/// would only hide that. A panic anywhere else is our bug and shows as usual.
+/// would only hide that. A panic anywhere else is a bug of Cosimo and is shown as usual.
 fn set_panic_hook() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

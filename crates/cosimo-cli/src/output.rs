@@ -1,8 +1,8 @@
-//! Where all words of the command leave it: stdout for what was asked for, stderr for everything else.
+//! All output of the command: results go to stdout, everything else to stderr.
 //!
-//! The macros here take the place of the standard ones in the whole crate. Those panic where nothing can be written; they
-//! print what files of others say as it is, and that may control a terminal; and they print to descriptor 1, which is the
-//! FMUs' as well. Here stdout is a duplicate of what descriptor 1 was when the command began.
+//! The macros here replace the standard ones in the whole crate. The standard ones panic on write errors; they print texts
+//! from input files unescaped, which may control a terminal; and they print to descriptor 1, which FMUs use as well. Here
+//! stdout is a duplicate of descriptor 1, made when the command began.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -16,13 +16,13 @@ use crate::exit;
 
 macro_rules! println {
     () => { $crate::output::print(format_args!("\n")) };
-    ($($words:tt)*) => { $crate::output::print(format_args!("{}\n", format_args!($($words)*))) };
+    ($($text:tt)*) => { $crate::output::print(format_args!("{}\n", format_args!($($text)*))) };
 }
 macro_rules! print {
-    ($($words:tt)*) => { $crate::output::print(format_args!($($words)*)) };
+    ($($text:tt)*) => { $crate::output::print(format_args!($($text)*)) };
 }
 macro_rules! eprintln {
-    ($($words:tt)*) => { $crate::output::complain(format_args!("{}\n", format_args!($($words)*))) };
+    ($($text:tt)*) => { $crate::output::print_to_stderr(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 struct Stdout {
@@ -31,8 +31,8 @@ struct Stdout {
 }
 
 static STDOUT: OnceLock<Stdout> = OnceLock::new();
-/// Why something on stdout was lost; what follows it is not written either.
-static LOST: OnceLock<io::Error> = OnceLock::new();
+/// The first write error on stdout; nothing is written after it.
+static WRITE_ERROR: OnceLock<io::Error> = OnceLock::new();
 
 /// To be called before anything is printed.
 pub(crate) fn begin() {
@@ -58,9 +58,9 @@ fn duplicate() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Whether colours are welcome where there is a terminal (https://no-color.org).
+/// Whether colours may be used on a terminal (https://no-color.org).
 pub(crate) fn colours() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|word| word.is_empty())
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Whether stdout is a terminal.
@@ -68,36 +68,36 @@ pub(crate) fn is_terminal() -> bool {
     stdout().is_terminal
 }
 
-/// What was asked for, for programs.
+/// A result as JSON on stdout.
 pub(crate) fn json(value: &impl Serialize) {
     // Structs of numbers and texts can always be written.
     println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
-pub(crate) fn print(words: Arguments<'_>) {
-    write(&printable(&words.to_string()));
+pub(crate) fn print(text: Arguments<'_>) {
+    write(&printable(&text.to_string()));
 }
 
-pub(crate) fn complain(words: Arguments<'_>) {
-    write_stderr(&printable(&words.to_string()));
+pub(crate) fn print_to_stderr(text: Arguments<'_>) {
+    write_stderr(&printable(&text.to_string()));
 }
 
-/// A line on stdout that may have colours. What it says of others is printable already.
+/// A line on stdout that may have colours. Texts from input files are escaped already.
 pub(crate) fn styled(text: &str) {
-    write(&(spell_all_but_colours(text) + "\n"));
+    write(&(escape_all_but_colours(text) + "\n"));
 }
 
 /// As [`styled`], on stderr.
 pub(crate) fn styled_to_stderr(text: &str) {
-    write_stderr(&(spell_all_but_colours(text) + "\n"));
+    write_stderr(&(escape_all_but_colours(text) + "\n"));
 }
 
-/// What clap has to say, be it help or a mistake; and what the command ends with.
+/// Prints clap's help or error; returns the exit code.
 pub(crate) fn clap(stop: &clap::Error) -> u8 {
     let styled = stop.render();
     match stop.use_stderr() {
         true if io::stderr().is_terminal() && colours() => {
-            write_stderr(&spell_all_but_colours(&styled.ansi().to_string()))
+            write_stderr(&escape_all_but_colours(&styled.ansi().to_string()))
         }
         true => write_stderr(&printable(&styled.to_string())),
         false if is_terminal() && colours() => write(&styled.ansi().to_string()),
@@ -106,10 +106,10 @@ pub(crate) fn clap(stop: &clap::Error) -> u8 {
     u8::try_from(stop.exit_code()).unwrap_or(exit::BAD_INPUT)
 }
 
-/// Ends the process. FMUs may have left exit handlers behind that do not survive being run. Output that was lost is a
-/// failure of its own.
+/// Ends the process without exit handlers: those that FMUs registered may crash. A write error on stdout is a
+/// failure even if the command succeeded.
 pub(crate) fn leave(code: u8) -> ! {
-    let code = match LOST.get() {
+    let code = match WRITE_ERROR.get() {
         Some(cause) => {
             eprintln!("error: cannot write to standard output: {cause}");
             if code == 0 { exit::NO_FILE } else { code }
@@ -120,46 +120,46 @@ pub(crate) fn leave(code: u8) -> ! {
 }
 
 fn write(text: &str) {
-    if LOST.get().is_some() {
+    if WRITE_ERROR.get().is_some() {
         return;
     }
     let mut to = stdout().to.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(cause) = to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
-        stop_if_unread(&cause);
-        let _ = LOST.set(cause);
+        exit_on_broken_pipe(&cause);
+        let _ = WRITE_ERROR.set(cause);
     }
 }
 
-/// Where stderr cannot be written there is nowhere to say so, and results are worth more than what is said about them.
+/// A write error on stderr cannot be reported and must not stop a run.
 fn write_stderr(text: &str) {
     if let Err(cause) = io::stderr().write_all(text.as_bytes()) {
-        stop_if_unread(&cause);
+        exit_on_broken_pipe(&cause);
     }
 }
 
-/// The reader of the output stopped reading, as `head` does: not an error.
-fn stop_if_unread(cause: &io::Error) {
+/// The reader of the output closed the pipe, as `head` does: not an error.
+fn exit_on_broken_pipe(cause: &io::Error) {
     if cause.kind() == ErrorKind::BrokenPipe {
-        cosimo::fmi::leave(exit::NOBODY_LISTENS);
+        cosimo::fmi::leave(exit::BROKEN_PIPE);
     }
 }
 
-/// Colours are escape sequences of one form, `ESC [ numbers m`; everything else that controls a terminal is spelled.
-fn spell_all_but_colours(text: &str) -> String {
-    let mut spelled = String::with_capacity(text.len());
+/// Colours are escape sequences of one form, `ESC [ numbers m`; all other control characters are escaped.
+fn escape_all_but_colours(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(place) = rest.find(controls) {
         let (before, from) = rest.split_at(place);
-        spelled.push_str(before);
+        escaped.push_str(before);
         let length = colour(from).unwrap_or(from.chars().next().map_or(0, char::len_utf8));
         let (control, after) = from.split_at(length);
         match colour(from) {
-            Some(_) => spelled.push_str(control),
-            None => spelled.push_str(&printable(control)),
+            Some(_) => escaped.push_str(control),
+            None => escaped.push_str(&printable(control)),
         }
         rest = after;
     }
-    spelled + rest
+    escaped + rest
 }
 
 /// The length of the escape sequence for a colour that a text begins with.
@@ -181,7 +181,7 @@ mod tests {
             ("\u{9b}1m\u{202e}ü", "\\u009b1m\\u202eü"),
             ("cut \x1b[1", "cut \\u001b[1"),
         ] {
-            assert_eq!(spell_all_but_colours(text), shown);
+            assert_eq!(escape_all_but_colours(text), shown);
         }
     }
 }

@@ -7,10 +7,10 @@ use cosimo::plot::{Figure, PngError};
 
 use crate::{exit, report};
 
-/// To be asked before any work is done.
+/// Checks the ending of the file name before any work is done.
 pub(crate) fn drawable(out: &Path) -> Result<(), u8> {
     if ending(out, "png") && !Figure::DRAWS_PNG {
-        return Err(undrawn(&PngError::NoFeature));
+        return Err(png_failure(&PngError::NoFeature));
     }
     if ending(out, "svg") || ending(out, "png") {
         return Ok(());
@@ -22,7 +22,7 @@ pub(crate) fn drawable(out: &Path) -> Result<(), u8> {
 
 pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
     let bytes = if ending(out, "png") {
-        figure.png().map_err(|error| undrawn(&error))?
+        figure.png().map_err(|error| png_failure(&error))?
     } else {
         figure.svg().into_bytes()
     };
@@ -30,7 +30,7 @@ pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
         .map_err(|cause| report::failure(&Error::cannot_write(out, &cause)))
 }
 
-fn undrawn(error: &PngError) -> u8 {
+fn png_failure(error: &PngError) -> u8 {
     let (hint, code) = match error {
         PngError::NoFeature => ("write .svg instead, or build Cosimo with `--features png`", exit::BAD_INPUT),
         PngError::Undrawable(_) => ("SVG has no such limits", exit::FAILED),
@@ -39,6 +39,6 @@ fn undrawn(error: &PngError) -> u8 {
     code
 }
 
-fn ending(out: &Path, wanted: &str) -> bool {
-    out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(wanted))
+fn ending(out: &Path, expected: &str) -> bool {
+    out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(expected))
 }

@@ -1,4 +1,4 @@
-//! What is seen while a run goes on: a bar for people, or JSON lines for programs. Both go to stderr.
+//! Progress of a run: a bar for people, or JSON lines for programs. Both go to stderr.
 
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ impl Observer for ProgressObserver {
     }
 }
 
-/// How often the bar moves, and lines are written.
+/// Update intervals of the bar and of JSON lines.
 const BAR: Duration = Duration::from_millis(50);
 const LINE: Duration = Duration::from_millis(100);
 
@@ -70,7 +70,7 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     begun: Instant,
     shown: Instant,
-    /// Where the run began, where this process took over, and where it ends; in simulated seconds.
+    /// Start of the run, point at which this process began or resumed it, and end; in simulated seconds.
     start: f64,
     from: f64,
     stop: f64,
@@ -85,7 +85,7 @@ impl Progress {
         Progress { mode, label: None, bar, begun, shown: begun, start, from, stop }
     }
 
-    /// One of several runs that go on at the same time.
+    /// One of several concurrent runs.
     pub(crate) fn among(
         all: &MultiProgress,
         label: &'static str,
@@ -100,7 +100,7 @@ impl Progress {
         progress
     }
 
-    /// To be called whenever the clock was looked at.
+    /// To be called whenever the wall clock was read.
     pub(crate) fn observe(&mut self, run: &Run, now: Instant) {
         let pause = if self.mode == Mode::Json { LINE } else { BAR };
         if now - self.shown < pause {
@@ -137,7 +137,7 @@ impl Progress {
 
     fn line(&self, run: &Run, outcome: Option<&str>) {
         let (time, counters) = (run.time().seconds(), run.counters());
-        // As fast as so far in this process.
+        // At the mean speed of this process so far.
         let eta = (self.stop - time) / (time - self.from) * self.begun.elapsed().as_secs_f64();
         let line = ProgressLine {
             time,
@@ -153,7 +153,7 @@ impl Progress {
     }
 }
 
-/// One of `--progress json`; no number is null.
+/// One line of `--progress json`; no number is null.
 #[derive(Serialize)]
 struct ProgressLine<'a> {
     time: f64,

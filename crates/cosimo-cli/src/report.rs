@@ -1,4 +1,4 @@
-//! Problems as people see them: what, where in the file, and what to do. All of a file at once.
+//! Prints problems: what, where in the file, and what to do. All problems of a file at once.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -25,11 +25,11 @@ pub(crate) fn problems(problems: &[Problem], files: &Files) {
         eprintln!("{errors} errors; nothing was run");
     }
     if let Some(line) = more(problems) {
-        say_once(&line);
+        print_once(&line);
     }
 }
 
-/// Where more is to be read: about the errors, or about warnings where there are no errors.
+/// The `explain-error` command for the errors, or for the warnings where there are no errors.
 pub(crate) fn more(problems: &[Problem]) -> Option<String> {
     let of = |severity| problems.iter().filter(move |problem| problem.severity == severity);
     let mut codes: Vec<&str> = of(Severity::Error).map(|problem| problem.code).collect();
@@ -43,26 +43,26 @@ pub(crate) fn more(problems: &[Problem]) -> Option<String> {
             others.push(code);
         }
     }
-    let others = if others.is_empty() { String::new() } else { format!("; so for {}", others.join(", ")) };
+    let others = if others.is_empty() { String::new() } else { format!(" (also: {})", others.join(", ")) };
     Some(more_about(first) + &others)
 }
 
 fn more_about(code: &str) -> String {
-    format!("hint: `cosimo explain-error {code}` says more")
+    format!("see also: `cosimo explain-error {code}`")
 }
 
-/// A command that complains twice says only once where to read more.
-fn say_once(line: &str) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| eprintln!("{line}"));
+/// A command that reports twice refers to `explain-error` only once.
+fn print_once(line: &str) {
+    static PRINTED: Once = Once::new();
+    PRINTED.call_once(|| eprintln!("{line}"));
 }
 
-/// A problem on stdout: it is what was asked for.
+/// A problem on stdout, as the result of the command.
 pub(crate) fn problem(problem: &Problem, files: &Files) {
     output::styled(&format!("{}\n", for_stdout().render(&[group(problem, files)])));
 }
 
-/// Prints everything that went wrong, and says what the process ends with.
+/// Prints all problems of an error; returns the exit code.
 pub(crate) fn failure(error: &Error) -> u8 {
     match error.problems() {
         [problem] if error.kind() == ErrorKind::Run && !problem.code.is_empty() => {
@@ -80,7 +80,7 @@ pub(crate) fn failure(error: &Error) -> u8 {
     }
 }
 
-/// Warnings in one line each: they should be read, not be in the way. Those that differ in the component only are one line.
+/// Warnings, one line each. Those that differ in the component only share a line.
 pub(crate) fn warnings(problems: &[Problem]) {
     for members in alike(of_warnings(problems)) {
         let code = if members[0].code.is_empty() { String::new() } else { format!("[{}]", members[0].code) };
@@ -95,7 +95,9 @@ pub(crate) fn alike<'p>(problems: impl Iterator<Item = &'p Problem>) -> Vec<Vec<
     for problem in problems {
         let place = match problem.severity {
             Severity::Error => groups.len(),
-            Severity::Warning => *places.entry((problem.code, impersonal(problem))).or_insert(groups.len()),
+            Severity::Warning => {
+                *places.entry((problem.code, without_component(problem))).or_insert(groups.len())
+            }
         };
         match groups.get_mut(place) {
             Some(members) => members.push(problem),
@@ -106,14 +108,14 @@ pub(crate) fn alike<'p>(problems: impl Iterator<Item = &'p Problem>) -> Vec<Vec<
 }
 
 /// The message without the name of the component it is about.
-fn impersonal(problem: &Problem) -> String {
-    let said = with_remedy(problem);
+fn without_component(problem: &Problem) -> String {
+    let text = with_remedy(problem);
     match &problem.about {
         Some(about) => {
             let name = &about.component;
-            said.replace(&format!("`{name}`"), "`*`").replace(&format!("`{name}."), "`*.")
+            text.replace(&format!("`{name}`"), "`*`").replace(&format!("`{name}."), "`*.")
         }
-        None => said,
+        None => text,
     }
 }
 
@@ -146,20 +148,20 @@ pub(crate) fn error(message: &str, hint: Option<&str>) {
     titled(Group::with_title(Level::ERROR.primary_title(printable(message))), hint);
 }
 
-/// The same where the command line or a file is wrong: what the process ends with.
+/// The same for a bad command line or file; returns the exit code.
 pub(crate) fn refused(message: impl Display, hint: Option<&str>) -> u8 {
     error(&message.to_string(), hint);
     exit::BAD_INPUT
 }
 
-/// The same where a file cannot be read or written.
+/// The same for a file that cannot be read or written.
 pub(crate) fn no_file(message: impl Display, hint: Option<&str>) -> u8 {
     error(&message.to_string(), hint);
     exit::NO_FILE
 }
 
-/// An error of a run or a plan, which may have a code but has no place in a file. Where several are told in one line, each
-/// has its code behind it already.
+/// An error of a run or a plan, which may have a code but has no place in a file. A message that lists several errors
+/// contains their codes already.
 pub(crate) fn coded(code: Option<&str>, message: &str, hint: Option<&str>) {
     let Some(code) = code else { return error(message, hint) };
     let mut title = Level::ERROR.primary_title(printable(message));
@@ -167,7 +169,7 @@ pub(crate) fn coded(code: Option<&str>, message: &str, hint: Option<&str>) {
         title = title.id(code);
     }
     titled(Group::with_title(title), hint);
-    say_once(&more_about(code));
+    print_once(&more_about(code));
 }
 
 fn titled<'a>(mut group: Group<'a>, hint: Option<&'a str>) {
@@ -177,13 +179,13 @@ fn titled<'a>(mut group: Group<'a>, hint: Option<&'a str>) {
     output::styled_to_stderr(&renderer().render(&[group]));
 }
 
-/// What a rule of the standard found, on stdout: it is what was asked for.
+/// A violated rule of the standard, on stdout, as the result of the command.
 pub(crate) fn finding(finding: &Finding, file: &str) {
     let level = match finding.severity {
         fmi_check::Severity::Error => Level::ERROR,
         fmi_check::Severity::Warning => Level::WARNING,
     };
-    let compared = format!("found {}, expected {}", printable(&finding.found), printable(&finding.wanted));
+    let compared = format!("expected {}, got {}", printable(&finding.wanted), printable(&finding.found));
     let mut group = Group::with_title(level.primary_title(printable(&finding.message)).id(finding.rule.id));
     let spot = &finding.spot;
     let path = if spot.entry.is_empty() { file.to_owned() } else { format!("{file}: {}", spot.entry) };

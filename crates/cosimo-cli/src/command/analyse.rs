@@ -1,5 +1,5 @@
-//! `cosimo analyse`: what a coupling will do, and what it did, measured on the engine: stability over the step size, order,
-//! residual power against error, and who should tell whom the effort.
+//! `cosimo analyse`: properties of a coupling, measured on the engine: stability over the step size, order, residual power
+//! against error, and the causality of bonds.
 
 mod causality;
 mod correlation;
@@ -40,20 +40,20 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
 }
 
-/// The part of an analysis that executes simulators: in another process where that can be done, as it may die of it.
+/// The part of an analysis that executes simulators: in a child process where supported, as a simulator may crash.
 fn isolated(part: impl Fn() -> Result<(), u8>) -> Result<(), u8> {
     load::isolated(part, |crash| {
-        let hint = "an analysis goes back to saved states far more often than a run; an FMU that does not survive that \
-                    can still be run with methods that never go back";
+        let hint = "an analysis restores saved states far more often than a run; an FMU that crashes on that can still be \
+                    run with methods without rollback";
         report::error(&format!("no analysis: {crash}"), Some(hint));
         Err(exit::FAILED)
     })
 }
 
-/// What is analysed.
+/// The system to analyse.
 #[derive(Debug, clap::Args)]
 struct Subject {
-    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml), or a list of simulators: `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// The system with the changes of the command line, or everything that is wrong with it.
+    /// The system with the overrides of the command line; prints all of its problems otherwise.
     fn system(&self, step: Option<f64>, registry: &Registry) -> Result<System, u8> {
         let changes = SystemOverrides {
             span: self.span.clone(),
@@ -95,22 +95,22 @@ impl Subject {
         self.what.join(" ")
     }
 
-    /// Looks at the system where it cannot take the command with it, and shows what was found.
+    /// Analyses the system, in a child process where supported, and prints the result.
     fn show<F: Serialize>(
         &self,
         step: Option<&str>,
-        look: impl Fn(&System, &Registry) -> Result<F, u8>,
+        analyse: impl Fn(&System, &Registry) -> Result<F, u8>,
         print: impl Fn(&str, &F),
     ) -> Result<(), u8> {
         let registry = cosimo::registry();
         let system = self.system(one_step(step)?, &registry)?;
         isolated(|| {
-            self.print(&look(&system, &registry)?, &print);
+            self.print(&analyse(&system, &registry)?, &print);
             Ok(())
         })
     }
 
-    /// What was found, for programs or for people.
+    /// The result as JSON or as text.
     fn print<F: Serialize>(&self, found: &F, print: impl Fn(&str, &F)) {
         match self.json {
             true => output::json(&FileOutput { file: &self.name(), found }),
@@ -119,17 +119,17 @@ impl Subject {
     }
 }
 
-/// The step that is looked at: steps of one size are wanted.
+/// The step to analyse: a constant step size is required.
 fn constant_step(system: &System) -> Result<f64, u8> {
     refuse_lines(system).map_err(|error| report::refused(error, None))?;
     let step = &system.methods.step;
     step.size.ok_or_else(|| {
         let (least, most) = (number_text(step.min), number_text(step.max));
         let message = format!(
-            "one step size is expected, and those of the system vary: law `{}`, {least} to {most} s",
+            "expected a constant step size, got controlled steps: controller `{}`, {least} to {most} s",
             system.methods.controller.name
         );
-        report::refused(message, Some("say which one to look at, as in `--step 1e-3`"))
+        report::refused(message, Some("choose a step size, e.g. `--step 1e-3`"))
     })
 }
 
@@ -142,7 +142,7 @@ fn one_step(text: Option<&str>) -> Result<Option<f64>, u8> {
     }
 }
 
-/// What an analysis could not do, with the code of a plan that could not be made, or of a run that failed.
+/// Prints the error of an analysis, with the code of the plan or run that failed; returns the exit code.
 fn coded(code: Option<&str>, error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
     report::coded(code, &error.to_string(), hint);
     if code.is_some_and(|code| code.starts_with("step/")) { exit::FAILED } else { exit::BAD_INPUT }

@@ -1,4 +1,4 @@
-//! `cosimo bonds`: finds the power bonds in a system of plain wires, and writes them into its file if asked.
+//! `cosimo bonds`: finds the power bonds among plain connections, and optionally writes them into the system file.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use cosimo::system::{Document, Files, Opposite, System, SystemFormat, edit, form
 use crate::load::Subject;
 use crate::{exit, report};
 
-/// Find power bonds among plain wires: pairs that go opposite ways and whose units multiply to a power
+/// Find power bonds: pairs of opposite connections whose physical units multiply to a power
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     subject: Subject,
-    /// Write those that are certain into the system file, in place of their wires
+    /// Write the unambiguous ones into the system file, in place of their connections
     #[arg(long)]
     apply: bool,
 }
@@ -44,12 +44,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if suggestions.is_empty() {
         let known = match system.bonds.len() + system.junctions.len() {
             0 => String::new(),
-            1 => " beside the bond that it has".to_owned(),
-            bonds => format!(" beside the {bonds} bonds that it has"),
+            1 => " beyond the existing bond".to_owned(),
+            bonds => format!(" beyond the {bonds} existing bonds"),
         };
         eprintln!(
-            "nothing found{known}: no two wires go opposite ways between the same components with units that multiply to \
-             a power"
+            "no bonds found{known}: no two connections go opposite ways between the same components with physical units \
+             that multiply to a power"
         );
     }
     Ok(())
@@ -58,21 +58,20 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
     let given = args.subject.changes.parts.connects.is_empty() && args.subject.changes.input.is_none();
     let Some(file) = files.main().filter(|_| given) else {
-        let hint =
-            "leave `--apply` out, and take the lines that are printed; `cosimo explain --toml` makes a file";
+        let hint = "leave `--apply` out and copy the printed lines; `cosimo explain --toml` writes a file";
         return Err(report::refused(
-            "`--apply` replaces wires of a system file, not those of the command line",
+            "`--apply` replaces connections of a system file, not those of the command line",
             Some(hint),
         ));
     };
     let (path, text) = (&file.name, &file.text);
     let toml = |format: &&SystemFormat| format.name == TOML.name;
     if format::of_file(cosimo::SYSTEM_FORMATS, Path::new(path)).is_some_and(|format| !toml(&format)) {
-        let hint = "leave it out, and change the file by hand";
-        return Err(report::refused("`--apply` changes files of TOML only", Some(hint)));
+        let hint = "leave it out and edit the file";
+        return Err(report::refused("`--apply` supports TOML files only", Some(hint)));
     }
     if found.is_empty() {
-        eprintln!("{path}: nothing that is certain; the file is as it was");
+        eprintln!("{path}: no unambiguous bond; the file is unchanged");
         return Ok(());
     }
     let replacements: Vec<edit::Replacement<'_>> =
@@ -80,27 +79,30 @@ fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
     let changed = edit::replace_connections(text, &replacements).map_err(|message| {
         report::refused(
             format!("cannot change `{path}`: {message}"),
-            Some("leave `--apply` out, and paste by hand"),
+            Some("leave `--apply` out and copy the printed lines"),
         )
     })?;
     replace(Path::new(path), changed.as_bytes())
         .map_err(|cause| report::no_file(format!("cannot write `{path}`: {cause}"), None))?;
-    let (bonds, wires) = (found.len(), 2 * found.len());
-    eprintln!("{path}: {bonds} bond{} in place of {wires} wires", if bonds == 1 { "" } else { "s" });
+    let (bonds, connections) = (found.len(), 2 * found.len());
+    eprintln!(
+        "{path}: {bonds} bond{} in place of {connections} connections",
+        if bonds == 1 { "" } else { "s" }
+    );
     Ok(())
 }
 
-/// A pairing without an alternative, as it can be pasted into a file.
+/// A pairing without alternatives, as TOML.
 fn choice(suggestion: &Suggestion, system: &System) -> String {
     suggestion.candidates.iter().map(|candidate| section(candidate, system)).collect()
 }
 
-/// All pairings, and those that names speak for as sections.
+/// All pairings; those that the port names suggest as TOML.
 fn choices(suggestion: &Suggestion, system: &System) -> String {
     let count = suggestion.candidates.len();
     let mut text = match suggestion.probable.is_empty() {
-        true => format!("# {count} ways to pair these wires, and the names speak for none; choose:\n"),
-        false => format!("# {count} ways to pair these wires; the names speak for what follows\n"),
+        true => format!("# {count} ways to pair these connections, none suggested by port names; choose:\n"),
+        false => format!("# {count} ways to pair these connections; the port names suggest:\n"),
     };
     for &at in &suggestion.probable {
         text += &section(&suggestion.candidates[at], system);
@@ -116,25 +118,25 @@ fn choices(suggestion: &Suggestion, system: &System) -> String {
 
 fn section(candidate: &Candidate, system: &System) -> String {
     let Candidate { bond, wires, domain, units: [effort, flow], .. } = candidate;
-    let wire = |at: usize| {
-        let wire = &system.connections[at];
-        let from: Vec<&str> = wire.from.iter().map(|summand| summand.port.0.as_str()).collect();
-        format!("{} to {}", from.join(" + "), wire.to.0)
+    let connection = |at: usize| {
+        let connection = &system.connections[at];
+        let from: Vec<&str> = connection.from.iter().map(|summand| summand.port.0.as_str()).collect();
+        format!("{} to {}", from.join(" + "), connection.to.0)
     };
     let signs = match bond.opposite {
         Opposite::Neither => "both have the same sign on both sides",
-        Opposite::Effort => "the effort changes its sign, as its wire does",
-        Opposite::Flow => "the flow changes its sign, as its wire does",
+        Opposite::Effort => "the effort changes its sign, as its connection does",
+        Opposite::Flow => "the flow changes its sign, as its connection does",
     };
     format!(
         "# {domain}: {} [{effort}] one way, {} [{flow}] back; {signs}\n\
-         # in place of the wires {} and {}; power counts from the first side to the second\n\
+         # in place of the connections {} and {}; power is positive from the first side to the second\n\
          {}\
          # or {}\n\n",
         bond.a.effort.0,
         bond.b.flow.0,
-        wire(wires[0]),
-        wire(wires[1]),
+        connection(wires[0]),
+        connection(wires[1]),
         write::bond(bond),
         argument(candidate)
     )

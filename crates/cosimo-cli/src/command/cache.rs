@@ -1,17 +1,17 @@
-//! `cosimo cache`: what the cache of unpacked FMUs and SSP packages holds, and making it smaller.
+//! `cosimo cache`: lists and shrinks the cache of unpacked FMUs and SSP packages.
 
 use std::time::SystemTime;
 
 use cosimo::fmi::{Cache, UNIT};
 use cosimo::ssp::PACKAGE;
 
-/// Show the cache of unpacked FMUs and SSP packages, or remove what is not in use
+/// Show the cache of unpacked FMUs and SSP packages, or remove entries that are not in use
 ///
-/// Every file is unpacked once per content. Each use compares the copy with hashes that were taken then; one that changed is
-/// unpacked again. Beyond 2 GB of each kind, those go that were not used for the longest time.
+/// Every file is unpacked once per content. Each use compares the copy with hashes taken when it was unpacked; a copy that
+/// changed is unpacked again. Beyond 2 GB of each kind, the least recently used entries are removed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List everything, not only what was used last
+    /// List all entries, not only the most recently used
     #[arg(long)]
     all: bool,
     #[command(subcommand)]
@@ -20,12 +20,12 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Remove what was not used for the longest time, down to the limit
+    /// Remove the least recently used entries, down to the limit
     Clean {
-        /// Everything that is not in use
+        /// Remove all entries that are not in use
         #[arg(long, conflicts_with = "max")]
         all: bool,
-        /// Down to so many bytes of each kind, as in `500MB` [default: 2GB]
+        /// Limit in bytes of each kind, e.g. `500MB` [default: 2GB]
         #[arg(long, value_name = "SIZE", value_parser = bytes)]
         max: Option<u64>,
     },
@@ -44,7 +44,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     if number >= 0.0 && number.is_finite() {
         Ok(number as u64)
     } else {
-        Err("expected a number of bytes, with kB, MB or GB if need be".into())
+        Err("expected a number of bytes, optionally in kB, MB or GB".into())
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     Ok(())
 }
 
-/// Unless all are asked for.
+/// Most entries listed without `--all`.
 const SHOWN: usize = 20;
 
 fn show(caches: &[Cache], most: usize) {
@@ -97,7 +97,7 @@ fn show(caches: &[Cache], most: usize) {
             );
         }
         if all.len() > most {
-            println!("  and {} that were used before (`--all`)", all.len() - most);
+            println!("  and {} less recently used (`--all`)", all.len() - most);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `cosimo check`: everything that is wrong or odd about a system before it runs, and what the run would do. One mistake
-//! hides no other: what can still be judged is judged.
+//! `cosimo check`: all problems of a system before it runs, and a forecast. One error does not hide others: everything
+//! that can still be checked is checked.
 
 use cosimo::analysis::forecast::{Forecast, NoForecast, forecast, three_digits};
 use cosimo::analysis::stability::ProbeMethod;
@@ -12,15 +12,15 @@ use cosimo::system::{Document, Files, Severity};
 use crate::load::{Subject, isolated};
 use crate::{exit, output, report};
 
-/// Check a system before it runs: every problem and every warning, with its place, and a forecast
+/// Check a system before it runs: all errors and warnings with their places, and a stability forecast
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     subject: Subject,
-    /// Make warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// Do not forecast stability, for which simulators are started and take a few steps
+    /// No stability forecast, which starts the simulators and takes a few steps
     #[arg(long)]
     no_forecast: bool,
     /// As JSON
@@ -45,12 +45,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if !readable || args.no_forecast || findings.count(Severity::Error) > 0 {
         return answer(None);
     }
-    // A simulator that dies of the forecast must not hide what was found before.
-    let told = || answer(Some(forecast(&system, &registry)));
-    isolated(told, |crash| answer(Some(Err(crash.into()))))
+    // A simulator that crashes in the forecast must not hide the findings so far.
+    let with_forecast = || answer(Some(forecast(&system, &registry)));
+    isolated(with_forecast, |crash| answer(Some(Err(crash.into()))))
 }
 
-/// Warnings that differ in the component only are shown with their places up to this number, then once with a count.
+/// Up to this number, warnings that differ in the component only are shown one by one; beyond it once, with a count.
 const MOST_ALIKE: usize = 5;
 
 fn show(
@@ -93,11 +93,11 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| several(count, word))
         .collect();
-    let counts = if counts.is_empty() { "nothing to complain about".into() } else { counts.join(", ") };
+    let counts = if counts.is_empty() { "no problems found".into() } else { counts.join(", ") };
     if !readable {
-        return format!("{file}: {counts}; the rest is checked once the file can be read");
+        return format!("{file}: {counts}; the rest is checked once the file can be parsed");
     }
-    // Of what is wrong nobody knows how much of the rest belongs to it.
+    // With errors, the counts below could be wrong.
     if findings.count(Severity::Error) > 0 {
         return format!("{file}: {counts}");
     }
@@ -114,7 +114,7 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
     };
     let own = findings.own_steps.iter();
     let own: Vec<String> = own.map(|own| format!("{} {} s", own.component, number_text(own.size))).collect();
-    let own = if own.is_empty() { String::new() } else { format!("\nown steps: {}", own.join(", ")) };
+    let own = if own.is_empty() { String::new() } else { format!("\nmulti-rate: {}", own.join(", ")) };
     format!(
         "{file}: {counts}\n{}, {}, {lines}{}, {}{unread}{own}",
         several(findings.components, "component"),
@@ -124,7 +124,7 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
     )
 }
 
-/// What a run would do, a line each.
+/// The forecast of a run.
 fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
     let forecast = match forecast {
         Ok(forecast) => forecast,
@@ -139,7 +139,7 @@ fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
     };
     let how = match forecast.how {
         ProbeMethod::States => "",
-        ProbeMethod::Impulses => " (by impulse responses, as a simulator shows no states)",
+        ProbeMethod::Impulses => " (by impulse responses, as a simulator exposes no states)",
     };
     let mut lines =
         vec![format!("forecast: {steps}; at the start {}{how}", survey::radius_text(forecast.radius))];

@@ -1,4 +1,4 @@
-//! `cosimo compare`: two result files against each other, for people and for scripts.
+//! `cosimo compare`: compares two result files, for people and for scripts.
 
 use std::path::{Path, PathBuf};
 
@@ -7,26 +7,26 @@ use cosimo::record::compare::{Comparison, Difference, Tube, compare};
 use crate::load::{endings, not_negative, table};
 use crate::{exit, output, report};
 
-/// How many signals are listed unless all are asked for.
+/// Most signals listed without `--all`.
 const SHOWN: usize = 10;
 
-/// Compare two result files: every signal of the second inside a tube around that of the first
+/// Compare two result files: every signal of the second must lie in a tube around that of the first
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[arg(help = format!("The reference: {}", endings(false)))]
     reference: PathBuf,
-    /// What is compared with it; rows may lie at other instants
+    /// The file to compare with it; rows may be at other instants
     found: PathBuf,
-    /// Allowed difference, as a part of the largest value that the reference has
+    /// Allowed difference, relative to the peak of the reference
     #[arg(long, value_name = "X", default_value_t = 1e-3, allow_hyphen_values = true)]
     relative: f64,
-    /// Allowed difference on top of that, in the unit of the signal
+    /// Allowed difference in addition, in the unit of the signal
     #[arg(long, value_name = "X", default_value_t = 1e-9, allow_hyphen_values = true)]
     absolute: f64,
-    /// How much earlier or later a value may come, in seconds
+    /// Allowed shift in time, in seconds
     #[arg(long, value_name = "T", default_value_t = 0.0, allow_hyphen_values = true)]
     time: f64,
-    /// Only signals that are called so, as in `wheel.*`; can be repeated
+    /// Only signals that match, e.g. `wheel.*`; can be repeated
     #[arg(long, value_name = "PATTERN")]
     vars: Vec<String>,
     /// List all signals, not only the worst
@@ -61,7 +61,7 @@ fn print(comparison: &Comparison, args: &Args) {
     let shown = if args.all { signals.len() } else { outside.clamp(1, SHOWN) };
     println!(
         "{:<40} {:>10} {:>12} {:>14} {:>14} {:>12}",
-        "signal", "of allowed", "at s", "reference", "found", "largest off"
+        "signal", "of allowed", "at s", "reference", "compared", "largest diff"
     );
     for Difference { name, excess, time, reference, found, largest, .. } in
         &signals[..shown.min(signals.len())]

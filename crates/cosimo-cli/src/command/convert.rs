@@ -1,4 +1,4 @@
-//! `cosimo convert`: a system from one format to another, with the files it needs.
+//! `cosimo convert`: writes a system in another format, with the files it needs.
 
 use std::path::PathBuf;
 
@@ -12,12 +12,12 @@ use crate::{exit, report};
 pub(crate) struct Args {
     /// The system: system.toml, .ssp or .ssd
     from: PathBuf,
-    /// Where to write it; the ending says how
+    /// The file to write; the ending selects the format
     to: PathBuf,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     overwrite: bool,
-    /// Which system of a package that holds several, by the name of its description
+    /// SSP with several .ssd files: which one, by the name of its description
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
 }
@@ -33,15 +33,18 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
                 format.endings.iter().map(|ending| format!("`.{ending}` ({})", format.summary))
             })
             .collect();
-        let message = format!("`{}` has no ending of a system that can be written", args.to.display());
-        return Err(report::refused(message, Some(&format!("known are {}", known.join(", ")))));
+        let message = format!(
+            "the ending of `{}` is not that of a system format that can be written",
+            args.to.display()
+        );
+        return Err(report::refused(message, Some(&format!("known: {}", known.join(", ")))));
     };
     let same = args.from.canonicalize().ok().zip(args.to.canonicalize().ok()).is_some_and(|(a, b)| a == b);
     if same {
         return Err(report::refused(format!("`{}` would be written over itself", args.to.display()), None));
     }
     if args.to.exists() && !args.overwrite {
-        let message = format!("`{}` is there already", args.to.display());
+        let message = format!("`{}` exists already", args.to.display());
         return Err(report::refused(message, Some("choose another name, or replace it with `--overwrite`")));
     }
     let document = read(&args.from, &ReadOptions { variant: args.variant.clone() }, &registry)?;

@@ -5,12 +5,12 @@ use cosimo::plan_text;
 use crate::load::{LoadedSystem, Subject};
 use crate::report;
 
-/// Show the plan of a system without running it
+/// Show the plan of a system: stages, exchanged values, methods; without running it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     subject: Subject,
-    /// Print the system as a file, with everything from the command line in it
+    /// Print the system as a TOML file, including the options of the command line
     #[arg(long)]
     toml: bool,
 }

@@ -1,13 +1,13 @@
-//! `cosimo explain-error`: what a code in brackets means, and what to do about it.
+//! `cosimo explain-error`: explains an error code.
 
 use crate::{output, report};
 use cosimo::catalogue::families;
 use cosimo::core::registry::suggest;
 
-/// Say what the code of an error or a warning means and what to do about it, or list all codes
+/// Explain an error code, or list all codes
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What stands in brackets, such as plan/driven-twice
+    /// The code in brackets, e.g. plan/driven-twice
     code: Option<String>,
     /// As JSON
     #[arg(long)]
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             }
             println!();
         }
-        println!("`cosimo explain-error CODE` shows one in full.");
+        println!("Details: `cosimo explain-error CODE`");
         return Ok(());
     };
     // As it is copied from a message.
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             1..=8 => format!("did you mean {}?", named.join(" or ")),
             _ => "`cosimo explain-error` without a code lists all of them".into(),
         };
-        return Err(report::refused(format!("no message has the code `{asked}`"), Some(&hint)));
+        return Err(report::refused(format!("unknown code `{asked}`"), Some(&hint)));
     };
     if args.json {
         output::json(page);

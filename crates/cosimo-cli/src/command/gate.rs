@@ -1,4 +1,4 @@
-//! `cosimo gate`: whether a certificate is good enough, for pipelines.
+//! `cosimo gate`: checks a certificate against limits, for pipelines.
 
 use std::path::{Path, PathBuf};
 
@@ -10,34 +10,34 @@ use serde_json::Value;
 
 use crate::{exit, output, report};
 
-/// Pass or fail a run by its certificate: exit 0 or 1, and every criterion with what was wanted and found
+/// Pass or fail a run by its certificate: exit 0 or 1, and every criterion with its limit and value
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What `cosimo run --certificate` wrote
+    /// Certificate written by `cosimo run --certificate`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Largest energy defect of every bond, as a share of the energy it exchanged
+    /// Largest energy defect of every bond, relative to the energy it exchanged
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     max_defect: Option<f64>,
-    /// The same for one bond; `inf` leaves it out. Beats --max-defect; can be repeated
+    /// The same for one bond; `inf` excludes it. Overrides --max-defect; can be repeated
     #[arg(long = "bond", value_name = "NAME=X")]
     bonds: Vec<String>,
-    /// Largest indicator of any step; 1 is just within its tolerance
+    /// Largest error indicator of any step; 1 is the tolerance
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     max_indicator: Option<f64>,
-    /// Most rejected steps
+    /// Largest number of rejected steps
     #[arg(long, value_name = "N")]
     max_rejected: Option<u64>,
-    /// Largest residual of an algebraic loop, as a part of the largest value of its unknown
+    /// Largest residual of an algebraic loop, relative to the peak of its unknown
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     max_loop_residual: Option<f64>,
-    /// Fail where the run had warnings
-    #[arg(long)]
+    /// Fail if the run had warnings
+    #[arg(long, alias = "no-remarks")]
     no_warnings: bool,
-    /// Let a run pass that failed or was interrupted; else it must have come to its end
+    /// Let failed and interrupted runs pass
     #[arg(long)]
     allow_incomplete: bool,
-    /// Do not look at the result files: only the certificate is at hand
+    /// Do not check the result files, only the certificate
     #[arg(long)]
     without_results: bool,
     /// As JSON
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if pass { Ok(()) } else { Err(exit::FAILED) }
 }
 
-/// What is wanted, or everything that is wrong with it.
+/// The criteria of the options, or an error for every bad option.
 fn limits(args: &Args) -> Result<GateCriteria, u8> {
     let mut wrong = Vec::new();
     let numbers = [
@@ -87,7 +87,7 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
             Some((name, Ok(value))) if !name.is_empty() && value >= 0.0 => {
                 bonds.push((name.to_owned(), value))
             }
-            _ => wrong.push(format!("`--bond {text}`: expected is NAME=X with a number not below 0, or inf")),
+            _ => wrong.push(format!("`--bond {text}`: expected NAME=X with X a number not below 0, or inf")),
         }
     }
     if !wrong.is_empty() {
@@ -108,15 +108,18 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
 fn read(file: &Path) -> Result<(String, Value), u8> {
     let read = regular(file).and_then(|()| std::fs::read_to_string(file));
     let text = read.map_err(|cause| {
-        let hint =
-            if file.is_dir() { "this is a folder; give the certificate in it" } else { "check the path" };
+        let hint = if file.is_dir() {
+            "this is a folder; give the certificate file in it"
+        } else {
+            "check the path"
+        };
         report::no_file(format!("cannot read `{}`: {cause}", file.display()), Some(hint))
     })?;
     let certificate = serde_json::from_str(&text).map_err(|cause| {
         let hint =
-            "it may be cut off, or hold what JSON does not know, as NaN; run it again with `--certificate`";
+            "it may be truncated, or contain NaN, which JSON does not allow; run again with `--certificate`";
         report::refused(
-            format!("`{}` is no certificate: it is not JSON: {cause}", file.display()),
+            format!("`{}` is not a certificate: it is not JSON: {cause}", file.display()),
             Some(hint),
         )
     })?;
@@ -125,9 +128,9 @@ fn read(file: &Path) -> Result<(String, Value), u8> {
 
 fn print(checks: &[GateCheck], file: &Path) {
     for GateCheck { criterion, about, wanted, found, pass } in checks {
-        let word = if *pass { "pass" } else { "FAIL" };
+        let mark = if *pass { "pass" } else { "FAIL" };
         let about = if about.is_empty() { String::new() } else { format!(" of {about}") };
-        println!("{word}  {criterion}{about}: expected {wanted}, got {found}");
+        println!("{mark}  {criterion}{about}: expected {wanted}, got {found}");
     }
     let failed = checks.iter().filter(|check| !check.pass).count();
     match failed {
@@ -136,7 +139,7 @@ fn print(checks: &[GateCheck], file: &Path) {
     }
 }
 
-/// The shape is a promise to scripts.
+/// JSON output; the members are stable for scripts.
 #[derive(Serialize)]
 struct GateResult<'a> {
     pass: bool,

@@ -1,4 +1,4 @@
-//! `cosimo info`: what an FMU says about itself, the same for every version of the standard. Runs none of its code.
+//! `cosimo info`: the model description of an FMU, in one form for all FMI versions. Executes no code of the FMU.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use cosimo::info::{CapabilityInfo, FmuInfo, warnings};
 
 use crate::{exit, output, report};
 
-/// Show what an FMU is: variables, capabilities, platforms, and what would keep it from running here
+/// Show an FMU: variables, capabilities, platforms, and whether it can be loaded here
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The FMU, as in `engine.fmu`
+    /// The FMU, e.g. `engine.fmu`
     file: PathBuf,
     /// As JSON
     #[arg(long)]
@@ -22,46 +22,46 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if !args.file.exists() {
         return Err(report::no_file(
             format!("cannot read `{}`: it does not exist", args.file.display()),
-            Some("check the path: it begins at the folder in which the command is given"),
+            Some("check the path; it is relative to the current folder"),
         ));
     }
-    let unit = Fmu::inspect(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
+    let fmu = Fmu::inspect(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
         for problem in &problems {
             report::error(&problem.sentence(), problem.hint.as_deref());
         }
         exit::BAD_INPUT
     })?;
     if args.json {
-        output::json(&FmuInfo::from(&unit));
+        output::json(&FmuInfo::from(&fmu));
     } else {
-        print!("{}", as_text(&unit, &args.file));
+        print!("{}", as_text(&fmu, &args.file));
     }
     Ok(())
 }
 
-/// The ways to use it.
+/// The interface types it offers.
 fn offers(description: &Description) -> impl Iterator<Item = (FmuUse, &InterfaceInfo)> {
     FmuUse::ALL.into_iter().filter_map(|usage| Some((usage, description.offer(usage)?)))
 }
 
-fn as_text(unit: &Fmu, file: &Path) -> String {
-    let about = &unit.description;
+fn as_text(fmu: &Fmu, file: &Path) -> String {
+    let about = &fmu.description;
     let mut text = format!("{}: {}", file.display(), about.model_name);
     if !about.description.is_empty() {
         text += &format!(", {}", about.description);
     }
-    let mut line = |name: &str, value: &str| text += &format!("\n{name:<12} {value}");
+    let mut line = |name: &str, value: &str| text += &format!("\n{name:<13} {value}");
     let uses: Vec<&str> =
         offers(about).map(|(usage, _)| usage.name()).chain(about.unsupported.iter().copied()).collect();
-    let uses_shown = if uses.is_empty() { "for nothing".into() } else { uses.join(" and ") };
+    let uses_shown = if uses.is_empty() { "no interface type".into() } else { uses.join(" and ") };
     line("FMI", &format!("{}, {uses_shown}", about.fmi_version));
     if !about.generation_tool.is_empty() {
-        line("made by", &about.generation_tool);
+        line("exported by", &about.generation_tool);
     }
-    line("platforms", &if unit.platforms.is_empty() { "none".into() } else { unit.platforms.join(", ") });
-    match unit.obstacle() {
-        None => line("runs here", "yes, as far as can be seen without running it"),
-        Some(problem) => line("runs here", &format!("no: {problem}")),
+    line("platforms", &if fmu.platforms.is_empty() { "none".into() } else { fmu.platforms.join(", ") });
+    match fmu.obstacle() {
+        None => line("loadable here", "yes (not executed)"),
+        Some(problem) => line("loadable here", &format!("no: {problem}")),
     }
     for problem in about.obstacles.iter().skip(1) {
         line("", &format!("no: {problem}"));
@@ -69,11 +69,11 @@ fn as_text(unit: &Fmu, file: &Path) -> String {
     for (usage, offer) in offers(about) {
         let can = CapabilityInfo::of(&offer.capabilities);
         let nothing = match usage {
-            FmuUse::CoSimulation => "nothing beyond fixed steps",
-            FmuUse::ModelExchange => "nothing beyond its equations",
+            FmuUse::CoSimulation => "fixed steps only",
+            FmuUse::ModelExchange => "equations only",
         };
         let can = if can.is_empty() { nothing.into() } else { can.join(", ") };
-        line("can", &if uses.len() > 1 { format!("for {}: {can}", usage.name()) } else { can });
+        line("capabilities", &if uses.len() > 1 { format!("for {}: {can}", usage.name()) } else { can });
     }
     if let Some(exchange) = &about.exchange {
         let names: Vec<&str> =
@@ -94,7 +94,7 @@ fn as_text(unit: &Fmu, file: &Path) -> String {
     let undefined: Vec<&str> =
         about.units.iter().filter(|unit| unit.unit.is_none()).map(|unit| unit.name.as_str()).collect();
     if !undefined.is_empty() {
-        line("units", &format!("not understood: {}", undefined.join(", ")));
+        line("units", &format!("not recognised: {}", undefined.join(", ")));
     }
     for terminal in &about.terminals {
         let members: Vec<&str> = terminal.members.iter().map(|(_, variable)| variable.as_str()).collect();
@@ -108,7 +108,7 @@ fn as_text(unit: &Fmu, file: &Path) -> String {
     text
 }
 
-/// Cells that are longer stand out of their column.
+/// Longer cells do not widen their column.
 const WIDEST: usize = 60;
 
 fn table(about: &Description) -> String {
@@ -128,7 +128,7 @@ fn table(about: &Description) -> String {
     let head =
         ["variable", "causality", "variability", "type", "start", "unit", "description"].map(str::to_owned);
     let rows: Vec<[String; 7]> = std::iter::once(head).chain(about.variables.iter().map(cells)).collect();
-    // One long cell makes no wide column, and the formatter's widths end at 65 535.
+    // The formatter's widths end at 65 535.
     let width = |column: usize| {
         rows.iter().map(|row| row[column].chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
     };

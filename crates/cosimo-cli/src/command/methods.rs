@@ -30,13 +30,13 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
                 println!("{:23}{}", "", about(entry));
             }
         }
-        println!("\n`cosimo methods NAME` shows options and their defaults.");
+        println!("\nOptions and defaults: `cosimo methods NAME`");
         return Ok(());
     };
     let found: Vec<(&'static str, EntryListing)> = all.filter(|(_, entry)| entry.name == name).collect();
     if found.is_empty() {
         let known = axes.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.name));
-        return Err(report::refused(format!("no method is called `{name}`"), Some(&suggest(name, known))));
+        return Err(report::refused(format!("unknown method `{name}`"), Some(&suggest(name, known))));
     }
     if args.json {
         json(&found);
@@ -68,11 +68,11 @@ fn about(entry: &EntryListing) -> String {
     parts.join("; ")
 }
 
-/// With default options; some options ask for more.
+/// Requirements with default options; some options require more.
 fn needs(entry: &EntryListing) -> String {
     let defaults = Options::resolve(entry.name, entry.options, &[]).unwrap_or_default();
-    let words = (entry.needs)(&defaults).text();
-    if words.is_empty() { "nothing".into() } else { words.join(", ") }
+    let needs = (entry.needs)(&defaults).text();
+    if needs.is_empty() { "nothing".into() } else { needs.join(", ") }
 }
 
 /// A table of declared options; models use it for their parameters.

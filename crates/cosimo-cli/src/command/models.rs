@@ -11,7 +11,7 @@ use crate::report;
 /// List the native models, or show one with its ports and parameters
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show this model in full, as in `quarter-car/wheel`
+    /// Show this model in full, e.g. `quarter-car/wheel`
     name: Option<String>,
 }
 
@@ -29,13 +29,13 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         for (path, (_, model)) in paths.iter().zip(&all) {
             println!("  {path:<width$} {}", model.summary);
         }
-        println!("\n`cosimo models NAME` shows ports and parameters.");
+        println!("\nPorts and parameters: `cosimo models NAME`");
         return Ok(());
     };
     let bare = name.split_once(':').map_or(name.as_str(), |(_, bare)| bare);
     let Some((source, model)) = all.iter().find(|(_, model)| model.name == bare) else {
         let known = all.iter().map(|(_, model)| model.name.as_str());
-        return Err(report::refused(format!("no model is called `{name}`"), Some(&suggest(bare, known))));
+        return Err(report::refused(format!("unknown model `{name}`"), Some(&suggest(bare, known))));
     };
     println!("{source}:{}: {}", model.name, model.summary);
     let opened = registry.sources.iter().find(|kind| kind.name() == *source).map(|kind| {

@@ -1,4 +1,4 @@
-//! `cosimo new`: a system to begin with, of native models or around FMUs.
+//! `cosimo new`: writes a starter system of native models or around FMUs.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -8,13 +8,13 @@ use cosimo::starter::Starter;
 
 use crate::report;
 
-/// Write a commented system file to begin with
+/// Write a commented starter system file
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where `system.toml` goes; made if it is not there
+    /// Folder for `system.toml`; created if it does not exist
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// Simulators to couple, as in `a.fmu` or `left=a.fmu`: their ports come as comments, with connections that may be meant
+    /// Simulators to couple, e.g. `a.fmu` or `left=a.fmu`: their ports are listed as comments, with suggested connections
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from: Vec<String>,
 }
@@ -23,12 +23,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let file = args.folder.join("system.toml");
     let unwritable = |cause: io::Error| {
         let (message, hint) = if cause.kind() == io::ErrorKind::AlreadyExists {
-            let message = format!("`{}` exists already and is left as it is", file.display());
+            let message = format!("`{}` exists already and is not changed", file.display());
             (message, "choose another folder, or remove the file")
         } else {
             (
                 format!("cannot write `{}`: {cause}", file.display()),
-                "choose another place, or check rights and space",
+                "choose another folder, or check permissions and disk space",
             )
         };
         report::no_file(message, Some(hint))
@@ -42,6 +42,6 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let mut opened = OpenOptions::new().write(true).create_new(true).open(&file).map_err(unwritable)?;
     io::Write::write_all(&mut opened, text.as_bytes()).map_err(unwritable)?;
     println!("wrote {}", file.display());
-    println!("`cosimo run {}` runs it, `cosimo explain {}` shows the plan", file.display(), file.display());
+    println!("run it: `cosimo run {}`; show the plan: `cosimo explain {}`", file.display(), file.display());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `cosimo plot`: result files to look at, in the terminal or as a picture.
+//! `cosimo plot`: draws result files in the terminal or as a picture.
 
 use std::path::{Path, PathBuf};
 
@@ -9,30 +9,30 @@ use cosimo::plot_results::{PlotSelection, PlotSource, overlay};
 use crate::load::{endings, table};
 use crate::{output, picture, report};
 
-/// Letters in a line where nobody can tell how many there are.
+/// Columns where the width of the terminal is not known.
 const COLUMNS: usize = 80;
 /// Lines of curves: of one panel, and of each of several.
 const ROWS: (usize, usize) = (18, 10);
 
-/// Look at result files: curves in the terminal, or as SVG or PNG
+/// Plot result files in the terminal, or as SVG or PNG
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE",
-          help = format!("Result files ({}); several are laid upon each other", endings(false)))]
+          help = format!("Result files ({}); several are overlaid", endings(false)))]
     files: Vec<PathBuf>,
-    /// Signals that are called so, as in `wheel.*`; can be repeated [default: the first eight]
+    /// Signals that match, e.g. `wheel.*`; can be repeated [default: the first eight]
     #[arg(long, value_name = "PATTERN")]
     vars: Vec<String>,
-    /// Where the picture begins, in seconds
+    /// First instant, in seconds
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     from: Option<f64>,
-    /// Where it ends
+    /// Last instant, in seconds
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     to: Option<f64>,
-    /// Of two files, draw the second minus the first, too
+    /// Of two files, also draw the second minus the first
     #[arg(long)]
     difference: bool,
-    /// A file instead of the terminal: .svg or .png
+    /// Write to a file instead of the terminal: .svg or .png
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -43,9 +43,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     for (file, name) in args.files.iter().zip(names(&args.files)) {
         sources.push(PlotSource { name, table: table(file)? });
     }
-    let wanted =
+    let selection =
         PlotSelection { patterns: &args.vars, from: args.from, to: args.to, difference: args.difference };
-    let seen = overlay(&sources, &wanted).map_err(|error| report::refused(&error, error.hint()))?;
+    let seen = overlay(&sources, &selection).map_err(|error| report::refused(&error, error.hint()))?;
     for warning in &seen.warnings {
         eprintln!("warning: {warning}");
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
 }
 
-/// What is wrong with the command line itself.
+/// Checks the options before any file is read.
 fn check(args: &Args) -> Result<(), u8> {
     for (option, value) in [("--from", args.from), ("--to", args.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
@@ -70,12 +70,15 @@ fn check(args: &Args) -> Result<(), u8> {
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {
-        return Err(report::refused(format!("`--from {from}` must lie before `--to {to}`"), None));
+        return Err(report::refused(format!("`--from {from}` must be before `--to {to}`"), None));
     }
     let Some(out) = &args.out else { return Ok(()) };
     picture::drawable(out)?;
     if args.files.iter().any(|file| cosimo::paths::same(out, file)) {
-        return Err(report::refused(format!("`--out {}` would replace what is drawn", out.display()), None));
+        return Err(report::refused(
+            format!("`--out {}` would overwrite a result file", out.display()),
+            None,
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `cosimo recover`: result files of a process that was killed or has crashed.
+//! `cosimo recover`: completes result files of a process that was killed or crashed.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use cosimo::record::{Recovery, TableError, recover};
 use crate::load::endings;
 use crate::{exit, report};
 
-/// Put the last rows of a run that was killed or crashed into its result files; every command that reads them does so, too
+/// Recover the last rows of a run that was killed or crashed; every command that reads result files does so, too
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE", help = format!("Result files: {}", endings(false)))]

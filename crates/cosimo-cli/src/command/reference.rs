@@ -1,5 +1,5 @@
-//! `cosimo reference`: the monolithic reference of a system that declares one, as a table of its ports. Written
-//! from before the start it serves as a history.
+//! `cosimo reference`: writes the monolithic reference of a system that declares one, as a table of its ports. A table
+//! that begins before the start can be used as a history.
 
 use std::path::PathBuf;
 
@@ -16,16 +16,16 @@ use crate::report;
 pub(crate) struct Args {
     /// System file with a `[reference]`
     file: PathBuf,
-    /// Distance of the rows, in seconds
+    /// Interval between rows, in seconds
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     step: f64,
-    /// First instant; before the start it makes a history [default: the start of the file]
+    /// First instant; a history begins before the start [default: the start of the file]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     from: Option<f64>,
     /// Last instant [default: the stop of the file]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     stop: Option<f64>,
-    #[arg(help = format!("Result file, by its ending: {}", endings(false)), long, value_name = "FILE")]
+    #[arg(help = format!("Result file; the ending selects the format: {}", endings(false)), long, value_name = "FILE")]
     out: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `cosimo reproduce`: the tables of the papers, printed, reference and measured side by side.
+//! `cosimo reproduce`: the tables of the papers; printed, reference and measured values side by side.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use serde::Serialize;
 
 use crate::{exit, output, report};
 
-/// Run the tables of the papers through the engine and compare
+/// Reproduce tables of published papers and compare
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Which papers
     paper: Paper,
-    /// Only rows whose id begins so, as in `003/III`, `000/6/constant`, `A2/SET1/stale` or `B2/STIFF`
+    /// Only rows whose id begins with this, e.g. `003/III`, `000/6/constant`, `A2/SET1/stale` or `B2/STIFF`
     #[arg(long, value_name = "ID", default_value = "")]
     row: String,
-    /// An array of { id, value, printed }
+    /// As JSON: an array of { id, value, printed }
     #[arg(long)]
     json: bool,
     /// A parameter of the model: component.parameter=value, or parameter=value
     #[arg(long = "set", value_name = "NAME=VALUE")]
     sets: Vec<String>,
-    /// The step of rows with constant steps, the first step of the others, in seconds
+    /// Step size in seconds; the initial one for rows with controlled steps
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     step: Option<f64>,
-    /// The tolerance of rows that have one
+    /// Tolerance of rows with controlled steps
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     tolerance: Option<f64>,
-    /// Run FMUs of this FMI version, made from the native models, instead of the models
+    /// Run FMUs of this FMI version, exported from the native models
     #[arg(long, value_name = "1|2|3", value_parser = clap::value_parser!(u32).range(1..=3))]
     fmu: Option<u32>,
-    /// Draw the papers' figures into this folder, as SVG
+    /// Draw the figures of the papers into this folder, as SVG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ enum Paper {
     EccoNepce,
     /// Genser & Benedikt 2018
     PreStep,
-    /// Braun, Hällqvist & Fritzson 2023: transmission lines with delays that grow where nothing moves
+    /// Braun, Hällqvist & Fritzson 2023: transmission lines with delays that grow in steady state
     Tlm,
     /// Wu 2018: stability, order, residual power and causality of the dual mass, and a power steering in four cuts
     Thesis,
@@ -73,8 +73,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         (args.tolerance.is_some(), study.tolerances, "--tolerance"),
     ] {
         if given && !takes {
-            let words = format!("`{option}` does not apply to these tables");
-            return Err(report::refused(words, Some("leave it out")));
+            let message = format!("`{option}` does not apply to these tables");
+            return Err(report::refused(message, Some("leave it out")));
         }
     }
     let fmus = args.fmu.map(ExportedFmus::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
@@ -84,14 +84,14 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         let hint = format!("tables are {}; rows as in `{}`", (study.tables)().join(", "), study.example);
         report::refused(error, Some(&hint))
     })?;
-    let (rows, unseen): (Vec<_>, Vec<_>) =
+    let (rows, left_out): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !row.starts_with("003/instability"));
-    if !unseen.is_empty() {
-        eprintln!("warning: neutral steps are left out: FMUs for co-simulation do not show their states");
+    if !left_out.is_empty() {
+        eprintln!("warning: neutral steps are left out: FMUs for co-simulation do not expose their states");
     }
     let rows = if args.fmu == Some(1) {
         let count = rows.len();
-        let rows = within_reach(rows, &changes, &registry).map_err(|error| bad(&error))?;
+        let rows = possible_rows(rows, &changes, &registry).map_err(|error| bad(&error))?;
         if rows.len() < count {
             let left_out = match count - rows.len() {
                 1 => "1 row is".to_owned(),
@@ -122,14 +122,14 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
                 json.push(CellValue { id: &cell.id, value: measured, printed: &cell.printed });
                 continue;
             }
-            let warning = match (changed, agrees) {
+            let mark = match (changed, agrees) {
                 (true, _) => "",
                 (false, true) => "agrees",
                 (false, false) => "DIFFERS",
             };
             bar.suspend(|| {
                 println!(
-                    "{:<46} {:>8} {} {} {warning}",
+                    "{:<46} {:>8} {} {} {mark}",
                     cell.id,
                     cell.printed,
                     reference(cell),
@@ -161,18 +161,18 @@ struct CellValue<'a> {
     printed: &'a str,
 }
 
-/// The rows whose methods FMUs without states and derivatives can be used with.
-fn within_reach(rows: Vec<Row>, changes: &Changes, registry: &Registry) -> Result<Vec<Row>, ReproduceError> {
-    let mut kept = Vec::new();
+/// The rows whose methods work with FMUs without states and derivatives.
+fn possible_rows(rows: Vec<Row>, changes: &Changes, registry: &Registry) -> Result<Vec<Row>, ReproduceError> {
+    let mut possible = Vec::new();
     for (row, cells) in rows {
         if !ecco_nepce::out_of_reach(&row, changes, registry)? {
-            kept.push((row, cells));
+            possible.push((row, cells));
         }
     }
-    Ok(kept)
+    Ok(possible)
 }
 
-/// A number, or from where to where it may lie.
+/// A number, or the accepted range.
 fn reference(cell: &Cell) -> String {
     match cell.accepted {
         Tolerance::Range(low, high) if cell.reference.is_nan() => {
@@ -182,7 +182,7 @@ fn reference(cell: &Cell) -> String {
     }
 }
 
-/// Small ones by their exponent.
+/// Small values with an exponent.
 fn number(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-4 { format!("{value:>14.7e}") } else { format!("{value:>14.8}") }
 }
@@ -193,7 +193,7 @@ fn draw(study: &Study, folder: &std::path::Path, changes: &Changes, registry: &R
         std::fs::create_dir_all(folder)?;
         for (name, figure) in &figures {
             std::fs::write(folder.join(name), figure.svg())?;
-            eprintln!("drew {}", folder.join(name).display());
+            eprintln!("wrote {}", folder.join(name).display());
         }
         Ok(())
     };

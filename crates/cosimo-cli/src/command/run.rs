@@ -1,4 +1,4 @@
-//! `cosimo run`: the main job. Runs a system, shows progress, and closes with what it came to.
+//! `cosimo run`: runs a system, shows progress, and prints a summary.
 
 use std::path::{Path, PathBuf};
 
@@ -16,56 +16,56 @@ use crate::progress::{Mode, ProgressObserver};
 use crate::signals::Interruption;
 use crate::{messages, report};
 
-/// Run a system and show what its coupling did to the energy
+/// Run a system and show the energy balance of its coupling
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) subject: Subject,
     #[command(flatten)]
-    pub(crate) manner: RunOptions,
+    pub(crate) options: RunOptions,
 }
 
-/// Everything around a run that changes none of its numbers.
+/// Options of a run that do not change its numbers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE",
-          help = format!("Result file, by its ending: {}; may be given several times", endings(true)))]
+          help = format!("Result file; the ending selects the format: {}; can be repeated", endings(true)))]
     out: Vec<PathBuf>,
-    /// The closing summary as JSON
+    /// Write the summary of the run as JSON
     #[arg(long, value_name = "FILE")]
     summary_json: Option<PathBuf>,
-    /// Every call into FMUs, with arguments, results and times
+    /// Log every FMI call with arguments, results and times
     #[arg(long, value_name = "FILE")]
     log_fmi_calls: Option<PathBuf>,
-    /// A report to look at in a browser: one HTML file with verdict, ledger, plan and curves of what is recorded
+    /// Write a report: one HTML file with verdict, energy ledger, plan and curves of the recorded variables
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// What the run came to, for `cosimo gate` and archives: energy defects, methods, steps, loops, warnings, hashes
+    /// Write a certificate for `cosimo gate` and archives: energy defects, methods, steps, loops, warnings, hashes
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Threads that simulators are spread over; the results do not depend on it [default: 1]
+    /// Number of threads; results are bit-identical for any number [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// Save the run for `cosimo resume`, on Ctrl-C and, with commas between: every=10s (of computing), simulated=0.5 (seconds
-    /// of the run), end, or interrupt (on Ctrl-C only); file=NAME says where
+    /// Save checkpoints for `cosimo resume`, on Ctrl-C and, comma-separated: every=10s (wall time), simulated=0.5 (simulated
+    /// seconds), end, or interrupt (on Ctrl-C only); file=NAME sets the file
     #[arg(long, value_name = "WHEN")]
     checkpoint: Option<CheckpointSchedule>,
-    /// Keep pace with the wall clock, or with FACTOR times it; the results do not depend on it
+    /// Run in real time, or FACTOR times as fast; results do not change
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = factor)]
     real_time: Option<f64>,
-    /// What is shown while it runs [default: bar]
+    /// Progress display [default: bar]
     #[arg(long, value_enum)]
     progress: Option<Mode>,
 }
 
 fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
-    factor.ok_or_else(|| "a number above 0 is expected".into())
+    factor.ok_or_else(|| "expected a number above 0".into())
 }
 
 impl RunOptions {
-    /// With paths that hold in any folder.
+    /// With absolute paths.
     pub(crate) fn absolute(&self) -> RunOptions {
         RunOptions {
             out: self.out.iter().map(absolute).collect(),
@@ -78,35 +78,35 @@ impl RunOptions {
         }
     }
 
-    /// All files that are written, with their options.
-    pub(crate) fn written(&self, what: &[String]) -> Vec<(&'static str, PathBuf)> {
-        let mut written: Vec<(&str, PathBuf)> = self.out.iter().map(|file| ("--out", file.clone())).collect();
+    /// All files to be written, with their options.
+    pub(crate) fn output_files(&self, what: &[String]) -> Vec<(&'static str, PathBuf)> {
+        let mut files: Vec<(&str, PathBuf)> = self.out.iter().map(|file| ("--out", file.clone())).collect();
         let others = [
             ("--summary-json", &self.summary_json),
             ("--log-fmi-calls", &self.log_fmi_calls),
             ("--report", &self.report),
             ("--certificate", &self.certificate),
         ];
-        written.extend(others.into_iter().filter_map(|(option, file)| Some((option, file.clone()?))));
-        written.extend(self.checkpoint.iter().map(|schedule| ("--checkpoint", schedule.path(what))));
-        written
+        files.extend(others.into_iter().filter_map(|(option, file)| Some((option, file.clone()?))));
+        files.extend(self.checkpoint.iter().map(|schedule| ("--checkpoint", schedule.path(what))));
+        files
     }
 
-    /// What is given for a run that goes on, over what it was begun with. Its result files come first; those that are
-    /// named again are no others.
-    pub(crate) fn after(self, begun: RunOptions, results: Vec<PathBuf>) -> RunOptions {
+    /// Options of a resumed run over those it was started with. Its result files come first; those that are named again
+    /// are not added twice.
+    pub(crate) fn after(self, first: RunOptions, results: Vec<PathBuf>) -> RunOptions {
         let known: Vec<PathBuf> = results.iter().map(absolute).collect();
         let others = self.out.into_iter().filter(|file| !known.contains(file));
         RunOptions {
             out: results.into_iter().chain(others).collect(),
-            summary_json: self.summary_json.or(begun.summary_json),
-            log_fmi_calls: self.log_fmi_calls, // another one would replace that of the first part
-            report: self.report.or(begun.report),
-            certificate: self.certificate.or(begun.certificate),
-            threads: self.threads.or(begun.threads),
-            checkpoint: self.checkpoint.or(begun.checkpoint),
-            real_time: self.real_time.or(begun.real_time),
-            progress: self.progress.or(begun.progress),
+            summary_json: self.summary_json.or(first.summary_json),
+            log_fmi_calls: self.log_fmi_calls, // the one of the first part would be overwritten
+            report: self.report.or(first.report),
+            certificate: self.certificate.or(first.certificate),
+            threads: self.threads.or(first.threads),
+            checkpoint: self.checkpoint.or(first.checkpoint),
+            real_time: self.real_time.or(first.real_time),
+            progress: self.progress.or(first.progress),
         }
     }
 }
@@ -117,18 +117,18 @@ fn absolute(path: &PathBuf) -> PathBuf {
 
 /// A run from the start.
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let interruption = Interruption::watch();
-    execute(args, configure(args, &words)?, interruption)
+    execute(args, configure(args, &arguments)?, interruption)
 }
 
-/// What the options ask for.
-pub(crate) fn configure<'o>(args: &Args, words: &[String]) -> Result<Simulation<'o>, u8> {
+/// A simulation configured by the options.
+pub(crate) fn configure<'o>(args: &Args, arguments: &[String]) -> Result<Simulation<'o>, u8> {
     let opened =
         Simulation::open_with(&args.subject.what, args.subject.changes.options(), cosimo::registry());
-    let mut simulation = opened.map_err(|error| report::failure(&error))?.command_line(words);
-    let options = &args.manner;
+    let mut simulation = opened.map_err(|error| report::failure(&error))?.command_line(arguments);
+    let options = &args.options;
     simulation = simulation.threads(options.threads.unwrap_or(1) as usize);
     simulation = options.out.iter().fold(simulation, Simulation::record);
     if let Some(file) = &options.log_fmi_calls {
@@ -153,49 +153,49 @@ pub(crate) fn configure<'o>(args: &Args, words: &[String]) -> Result<Simulation<
     })
 }
 
-/// Runs it, shows what it came to, and says how it ended.
+/// Runs it and prints the summary; the exit code is the error.
 pub(crate) fn execute(args: &Args, simulation: Simulation<'_>, interruption: Interruption) -> Result<(), u8> {
-    let simulation = simulation.interrupted_by(interruption.asked).on_warning(report::warnings);
+    let simulation = simulation.interrupted_by(interruption.requested).on_warning(report::warnings);
     let run = simulation.start_unattended().map_err(|error| report::failure(&error))?;
     let (experiment, resumed) = (run.inputs().system.experiment.clone(), run.inputs().resumed.clone());
     let outcome = run.complete();
     let failed = outcome.failure.as_ref().map(report::failure);
-    let options = &args.manner;
+    let options = &args.options;
     let results = options.out.iter().map(|file| ("results", file.as_path()));
     let report = options.report.iter().map(|file| ("report", file.as_path()));
     let certificate = options.certificate.iter().map(|file| ("certificate", file.as_path()));
     let checkpoint = outcome.checkpoint.iter().map(|file| ("checkpoint", file.as_path()));
     if let Some(resumed) = &resumed {
         let (from, file) = (outcome.from, &resumed.file);
-        println!("resumed at t = {from} s from {file}; what follows is about the whole run");
+        println!("resumed at t = {from} s from {file}; the summary covers the whole run");
     }
     print(&outcome, &experiment, results.chain(report).chain(certificate).chain(checkpoint));
     if let Some(statistics) = &outcome.real_time {
         println!("{statistics}");
     }
     verdict(&outcome.summary, experiment.stop);
-    distances(&outcome.compared(), &outcome.summary);
+    reference_errors(&outcome.compared(), &outcome.summary);
     messages::print();
     let unwritten: Vec<u8> = outcome.unwritten.iter().map(report::failure).collect();
     match unwritten.first().copied().or(failed) {
         Some(code) => Err(code),
         None if outcome.summary.finished => Ok(()),
         None => {
-            eprintln!("interrupted at t = {} s; the rows so far are complete", outcome.summary.time);
+            eprintln!("interrupted at t = {} s; result files are complete up to there", outcome.summary.time);
             if let Some(file) = &outcome.checkpoint {
-                eprintln!("`cosimo resume {}` goes on from here", file.display());
+                eprintln!("resume with `cosimo resume {}`", file.display());
             }
             Err(interruption.exit_code())
         }
     }
 }
 
-/// How far signals are off, where that is known: another question than the energy defect.
-fn distances(monolithic: &MonolithicReference<'_>, summary: &Summary) {
+/// Signal errors against the monolithic reference, if there is one. The energy defect does not bound them.
+fn reference_errors(monolithic: &MonolithicReference<'_>, summary: &Summary) {
     if monolithic.ports.is_empty() {
         return;
     }
-    println!("\nagainst the monolithic reference          largest error   of largest value   at t");
+    println!("\nagainst the monolithic reference          largest error   relative to peak   at t");
     if !monolithic.about.is_empty() {
         println!("  ({})", monolithic.about);
     }
@@ -203,37 +203,37 @@ fn distances(monolithic: &MonolithicReference<'_>, summary: &Summary) {
         let name = if unit.is_empty() || unit == "1" { name.clone() } else { format!("{name} [{unit}]") };
         println!("  {name:<34} {error:>14.3e}   {:>14.4} %   {} s", 100.0 * share, three_digits(*at));
     }
-    if let Some(words) = monolithic.beside(&summary.bonds) {
-        println!("{words}");
+    if let Some(text) = monolithic.beside(&summary.bonds) {
+        println!("{text}");
     }
 }
 
-/// What a correction found out about the simulators by itself.
-fn found(learned: &IdentificationStatus) -> String {
+/// The state of a correction that identifies models of the simulators.
+fn identification(learned: &IdentificationStatus) -> String {
     let IdentificationStatus { wanted, windows, renewed, age, closed, odd, quality, .. } = learned;
     let Some(first) = learned.first else {
         let why = if *odd > 0 {
-            "outputs are predicted, but by nothing that moves continuously: try smaller steps"
+            "outputs are predicted, but not by a model with continuous states: try smaller steps"
         } else {
-            "it takes steps of one size, held inputs that change, and answers that are nearly linear"
+            "identification needs a constant step size, held inputs that change, and nearly linear responses"
         };
-        return format!("no model of the {wanted} simulators was good enough to be used; {why}");
+        return format!("none of the {wanted} simulators could be modelled well enough; {why}");
     };
-    let given_up = if *closed > 0 { format!(", {closed} times given up") } else { String::new() };
+    let given_up = if *closed > 0 { format!(", discarded {closed} times") } else { String::new() };
     let now = match (learned.now, learned.since) {
         (now, Some(since)) if since > first => {
-            format!("now of {now} of {wanted} simulators, since t = {since} s")
+            format!("now for {now} of {wanted} simulators, since t = {since} s")
         }
         (0, _) => "none at the end".into(),
-        (now, _) => format!("of {now} of {wanted} simulators at the end"),
+        (now, _) => format!("for {now} of {wanted} simulators at the end"),
     };
     format!(
         "models in use from t = {first} s for {windows} steps, {now}; changed {renewed} times, last {age} steps ago\
-         {given_up}; answers known to {quality:.1e} of their size"
+         {given_up}; relative error of predicted responses {quality:.1e}"
     )
 }
 
-/// Actions of a scenario that are listed one by one.
+/// Most scenario actions printed.
 const SHOWN_EVENTS: usize = 20;
 
 fn print<'a>(outcome: &Outcome, experiment: &Experiment, written: impl Iterator<Item = (&'a str, &'a Path)>) {
@@ -253,13 +253,13 @@ fn print<'a>(outcome: &Outcome, experiment: &Experiment, written: impl Iterator<
     }
     if counters.linearised > 0 {
         let (times, age) = (counters.linearised, counters.oldest_model);
-        println!("linear models: derivatives taken {times} times, at most {age} steps old");
+        println!("linear models: updated {times} times, at most {age} steps old");
     }
     for (name, learned) in &summary.learned {
-        println!("{name}: {}", found(learned));
+        println!("{name}: {}", identification(learned));
     }
     for OwnSteps { name, size, steps } in &summary.own_steps {
-        println!("of its own: {name} {steps} steps of {} s", number_text(*size));
+        println!("multi-rate: {name} {steps} steps of {} s", number_text(*size));
     }
     if let Some(net) = &summary.net {
         islands(net);
@@ -269,48 +269,52 @@ fn print<'a>(outcome: &Outcome, experiment: &Experiment, written: impl Iterator<
     }
     let hidden = (summary.events.len().saturating_sub(SHOWN_EVENTS)) as u64 + summary.more_events;
     if hidden > 0 {
-        println!("scenario: and {hidden} more times");
+        println!("scenario: and {hidden} more actions");
     }
     let seconds = outcome.wall_time.as_secs_f64();
     println!(
-        "{seconds:.3} s of computing, {:.1} times real time; {} evaluations inside simulators",
+        "wall time {seconds:.3} s ({:.1}x real time); {} model evaluations",
         simulated / seconds,
         counters.evaluations
     );
     for (what, file) in written {
-        println!("{what} in {}", file.display());
+        println!("{what}: {}", file.display());
     }
 }
 
-/// What islands and lines did.
+/// Totals of islands and lines.
 fn islands(net: &LineNetworkTotals) {
     for IslandTotals { name, steps, taken_back, evaluations, .. } in &net.islands {
-        println!("island {name}: {steps} steps, {taken_back} taken back, {evaluations} evaluations");
+        println!("island {name}: {steps} steps, {taken_back} rolled back, {evaluations} evaluations");
     }
     for line in &net.lines {
         if line.gap() > 1e-6 {
             println!(
-                "line {}: the flows at the start do not meet ({} in, {} out): it begins with a jump that nobody caused",
+                "line {}: the flows at the start do not match ({} in, {} out): the run begins with a jump of the flow",
                 line.name, line.ends[0].first_flow, -line.ends[1].first_flow
             );
         }
         for (side, EndTotals { stats, delay, still, owned, .. }) in ["a", "b"].into_iter().zip(&line.ends) {
             println!(
-                "line {}, side {side}: mean delay {delay:.3e} s, at most {} times the shortest; stood still for {:.1} % of \
+                "line {}, side {side}: mean delay {delay:.3e} s, at most {} times the shortest; steady for {:.1} % of \
                  the time; delay grew {} and shrank {} times{}{}",
                 line.name,
                 stats.largest,
                 100.0 * still,
                 stats.grown,
                 stats.shrunk,
-                if *owned { ", as the unit says that controls it" } else { "" },
-                if stats.useless { "; control gave up, as steps stayed shorter than the delay" } else { "" }
+                if *owned { "; the delay is controlled by the FMU" } else { "" },
+                if stats.useless {
+                    "; delay control disabled, as steps stayed shorter than the delay"
+                } else {
+                    ""
+                }
             );
         }
     }
 }
 
-/// The ledger and what to think of it.
+/// The energy ledger and the verdict.
 fn verdict(summary: &Summary, stop: f64) {
     if !summary.bonds.is_empty() {
         println!(
@@ -332,7 +336,7 @@ fn verdict(summary: &Summary, stop: f64) {
     println!("\nverdict{part}: {}", summary.text());
 }
 
-/// A component ended the run: regular, but not what the experiment says.
+/// A component ended the run before the stop time: not an error.
 fn early_end(ended: &EndRequest, stop: f64) -> String {
     let EndRequest { component, at, function } = ended;
     format!("note: component `{component}` ended the simulation at t = {at} of {stop} s (`{function}`)")

@@ -1,9 +1,9 @@
-//! `cosimo schema`: the JSON schemas of system files, for editors, and of what the command writes, for whoever reads it.
+//! `cosimo schema`: the JSON schemas of system files, for editors, and of the JSON output of commands.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use cosimo::json_schema::SCHEMAS;
 
-/// Print the JSON schema of system files, for editors and checkers; or that of what the command writes
+/// Print the JSON schema of system files, for editors and checkers; or that of the JSON output of a command
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[arg(value_parser = known(), default_value = SCHEMAS[0].name)]

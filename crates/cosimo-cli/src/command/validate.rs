@@ -1,4 +1,4 @@
-//! `cosimo validate`: an FMU against the standard, clause by clause. Runs none of its code.
+//! `cosimo validate`: checks an FMU against the standard, clause by clause. Executes no code of the FMU.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use crate::{exit, report};
 /// Check FMUs, or a modelDescription.xml alone, against FMI 1.0, 2.0 or 3.0
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// FMUs, as in `engine.fmu`
+    /// FMUs, e.g. `engine.fmu`
     #[arg(required_unless_present = "rules", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Make every violation an error; otherwise, an error is what keeps an FMU from running here or gives wrong numbers
+    /// Every violation is an error; otherwise only those that prevent the FMU from running here or give wrong numbers
     #[arg(long)]
     strict: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
-    /// List all rules instead
+    /// List all rules
     #[arg(long, conflicts_with_all = ["files", "strict"])]
     rules: bool,
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         }
     }
     match (args.json, args.files.as_slice(), all.first()) {
-        // One file is one object, as many files are a list.
+        // One file is an object, several are a list.
         (true, [_], Some(one)) => println!("{one:#}"),
         (true, [_], None) | (false, [_], _) => {}
         (true, ..) => println!("{:#}", Value::Array(all)),
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
 }
 
-/// What is wrong with a file; `None` where it cannot be read, which is said.
+/// Validates a file; `None` where it cannot be read, which is reported.
 fn read(file: &Path, profile: Profile) -> Option<Validation> {
     let explain = |cause: std::io::Error| {
         let hint =
@@ -81,7 +81,7 @@ fn print(validation: &Validation, shown: &str) {
         report::finding(finding, shown);
     }
     for (rule, count) in &validation.left_out {
-        println!("{count} more of {} are not shown", rule.id);
+        println!("{count} more violations of {} not shown", rule.id);
     }
     println!("{}", verdict(validation, shown));
 }
@@ -94,7 +94,7 @@ fn verdict(validation: &Validation, file: &str) -> String {
         (count > 0).then(|| format!("{count} {}{}", severity.name(), if count == 1 { "" } else { "s" }))
     };
     let counts: Vec<String> = [Severity::Error, Severity::Warning].into_iter().filter_map(count).collect();
-    let counts = if counts.is_empty() { "nothing to complain about".into() } else { counts.join(", ") };
+    let counts = if counts.is_empty() { "no problems found".into() } else { counts.join(", ") };
     format!("{file}{version}: {counts}")
 }
 
@@ -145,7 +145,7 @@ fn rules() -> String {
             clause("FMI 3.0.2", rule.fmi3),
         );
     }
-    let depends = "depends: an error where it keeps the FMU from running on this machine, else a warning";
+    let depends = "depends: an error if it prevents the FMU from running on this machine, else a warning";
     text + &format!("\n{depends}\n{} rules; with --strict all of them are errors\n", RULES.len())
 }
 

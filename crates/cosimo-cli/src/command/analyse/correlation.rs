@@ -1,4 +1,4 @@
-//! `cosimo analyse correlation`: does the residual power of a bond tell how wrong the states are?
+//! `cosimo analyse correlation`: the residual power of bonds against the error of outputs.
 
 use cosimo::analysis::correlation::{CorrelationError, Correlations, measure};
 use cosimo::core::Registry;
@@ -16,14 +16,14 @@ pub(crate) struct Args {
     step: Option<String>,
 }
 
-const WORDS: &str = "1 means that both rise and fall together, 0 that neither tells anything of the other, -1 that one \
-falls when the other rises.\nResidual energy does not bound the error: a coupling can conserve energy and be wrong.";
+const EXPLANATION: &str = "1: both rise and fall together; 0: uncorrelated; -1: one falls when the other \
+rises.\nResidual energy does not bound the error: a coupling can conserve energy and still be inaccurate.";
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    args.subject.show(args.step.as_deref(), look, print)
+    args.subject.show(args.step.as_deref(), analyse, print)
 }
 
-fn look(system: &System, registry: &Registry) -> Result<Correlations, u8> {
+fn analyse(system: &System, registry: &Registry) -> Result<Correlations, u8> {
     let solve = |times: &[f64]| {
         cosimo::reference::solve(system, times, registry).map(|solution| (solution.names, solution.rows))
     };
@@ -57,7 +57,7 @@ fn print(name: &str, found: &Correlations) {
         row(&port.port, &|bond| found.bonds[bond].ports[place].pearson);
     }
     row("all together", &|bond| found.bonds[bond].together);
-    println!("\n{WORDS}");
+    println!("\n{EXPLANATION}");
 }
 
 fn shown(value: f64) -> String {

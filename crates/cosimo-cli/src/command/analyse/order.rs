@@ -1,4 +1,4 @@
-//! `cosimo analyse order`: how the errors of outputs fall with the step size.
+//! `cosimo analyse order`: convergence order of outputs over the step size.
 
 use cosimo::analysis::order::{ErrorBasis, Orders, measure};
 use cosimo::core::Registry;
@@ -6,7 +6,7 @@ use cosimo::system::System;
 
 use super::{Subject, coded, constant_step};
 
-/// How errors fall with the step: slopes per output, against the monolithic reference or the next smaller step
+/// Convergence order per output, against the monolithic reference or the next smaller step
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -20,10 +20,10 @@ pub(crate) struct Args {
 const HALVINGS: u32 = 3;
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    args.subject.show(args.step.as_deref(), look, print)
+    args.subject.show(args.step.as_deref(), analyse, print)
 }
 
-fn look(system: &System, registry: &Registry) -> Result<Orders, u8> {
+fn analyse(system: &System, registry: &Registry) -> Result<Orders, u8> {
     let solve = |times: &[f64]| {
         cosimo::reference::solve(system, times, registry).map(|solution| (solution.names, solution.rows))
     };
@@ -53,6 +53,6 @@ fn print(name: &str, orders: &Orders) {
         println!("  {order:>6}");
     }
     println!(
-        "\nAn order below that of the input approximation often is the start: the first steps know no history (see `history`)."
+        "\nAn order below that of the extrapolation is often due to the start: the first steps have no history (see `history`)."
     );
 }

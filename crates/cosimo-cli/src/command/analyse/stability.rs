@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{Subject, coded, constant_step, isolated};
 use crate::{picture, report};
 
-/// The spectral radius of a step as the engine takes it, over its size; the largest stable step, and what limits it
+/// Spectral radius of a macro step over its size; the largest stable step, and the connection that limits it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// A step size, or a range from:to:count in equal ratios [default: around the step of the file]
     #[arg(long, value_name = "H|A:B:N", allow_hyphen_values = true)]
     step: Option<String>,
-    /// Methods to compare, as in hold,linear,gauss-seidel+causal [default: those of the file]
+    /// Methods to compare, e.g. hold,linear,gauss-seidel+causal [default: those of the file]
     #[arg(long = "methods", value_name = "NAMES", value_delimiter = ',')]
     compared: Vec<String>,
     /// Instants, in seconds, at which a nonlinear system is linearised [default: after a few steps]
@@ -59,10 +59,10 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let system = args.subject.system(single.or(range.as_ref().map(|range| range[0])), &registry)?;
     let own = constant_step(&system)?;
     let sizes = range.unwrap_or_else(|| around(own));
-    isolated(|| look(args, &system, &registry, &sizes))
+    isolated(|| analyse(args, &system, &registry, &sizes))
 }
 
-fn look(args: &Args, system: &System, registry: &Registry, sizes: &[f64]) -> Result<(), u8> {
+fn analyse(args: &Args, system: &System, registry: &Registry, sizes: &[f64]) -> Result<(), u8> {
     let instants: Vec<Option<f64>> =
         if args.at.is_empty() { vec![None] } else { args.at.iter().copied().map(Some).collect() };
     let mut methods = Vec::new();
@@ -185,46 +185,49 @@ fn lines(measured: &StabilityCurve) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(rate) = survey.growth_of_system {
         lines.push(format!(
-            "the system itself grows by e in {} s; that is not the coupling's fault, and a radius above 1 is right",
+            "the system itself is unstable: it grows by e in {} s, so a radius above 1 is right",
             three_digits(1.0 / rate)
         ));
     }
-    lines.push(limit_words(survey.limit));
+    lines.push(limit_text(survey.limit));
     if let Some(limiting) = &survey.limiting {
         let at = format!("at {} s the radius is {:.4}", three_digits(limiting.step), limiting.radius);
         lines.push(match limiting.culprit() {
             Some(OpenedConnection { connection, radius }) => {
-                format!("limited by `{connection}`: {at}, and {radius:.4} with it held still")
+                format!("limited by `{connection}`: {at}, and {radius:.4} with it held constant")
             }
-            None => format!("no single connection limits it: {at}, whichever is held still"),
+            None => format!("not limited by a single connection: {at}, whichever is held constant"),
         });
     }
     let counted =
         format!("{} states, {} samples and cells of memory", survey.states, survey.cells - survey.states);
     lines.push(match survey.how {
         ProbeMethod::States => format!(
-            "measured at t = {} s by steps in which one of {counted} was disturbed at a time",
+            "measured at t = {} s by perturbing one of {counted} at a time",
             three_digits(survey.at)
         ),
         ProbeMethod::Impulses => format!(
-            "measured at t = {} s by impulse responses of {counted}, since somebody shows no states: what no exchanged value \
-             excites or shows stays hidden",
+            "measured at t = {} s by impulse responses of {counted}, since a simulator exposes no states: modes that no \
+             exchanged value excites or shows are not included",
             three_digits(survey.at)
         ),
     });
     if survey.unseen > 0 {
-        lines.push(format!("{} modes are left out, as no exchanged output shows them", survey.unseen));
+        lines.push(format!(
+            "{} modes are left out, as they are not observable in exchanged outputs",
+            survey.unseen
+        ));
     }
     lines
 }
 
-fn limit_words(limit: Limit) -> String {
+fn limit_text(limit: Limit) -> String {
     match limit {
         Limit::At(size) => format!("largest stable step {size:.6e} s"),
-        Limit::Beyond(size) => format!("stable up to {} s, larger steps were not tried", three_digits(size)),
+        Limit::Beyond(size) => format!("stable up to {} s; larger steps were not tested", three_digits(size)),
         Limit::System(_) => "no step is stable".into(),
         Limit::Never => {
-            "unstable at every step, however small: the loop of direct feed-through amplifies".into()
+            "unstable at every step size: the gain of the loop of direct feed-throughs is too large".into()
         }
     }
 }
