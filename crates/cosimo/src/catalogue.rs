@@ -20,15 +20,20 @@ const FAMILIES: &[&str] = &[
 /// Codes that belong together, in the order in which they are shown.
 #[derive(Debug)]
 pub struct Family {
+    /// What its codes have in common.
     pub title: &'static str,
+    /// One page per code.
     pub pages: Vec<MessagePage>,
 }
 
+/// The explanation of an error code.
 #[derive(Debug, Serialize)]
 pub struct MessagePage {
+    /// The code, such as `plan/driven-twice`.
     pub code: &'static str,
     /// The first line of the text.
     pub summary: String,
+    /// Meaning, example and what to do.
     pub text: String,
 }
 
@@ -43,6 +48,7 @@ pub fn page(code: &str) -> Option<MessagePage> {
     families().into_iter().flat_map(|family| family.pages).find(|page| page.code == code)
 }
 
+/// All codes with their pages.
 pub fn families() -> Vec<Family> {
     let families = FAMILIES.iter().map(|file| family(file));
     #[cfg(feature = "fmi-check")]
@@ -73,7 +79,7 @@ fn of_rule(rule: &Rule) -> MessagePage {
     let whose = if clauses.is_empty() {
         "This is a limit of Cosimo.".to_owned()
     } else {
-        format!("The standard says so in {}.", clauses.join("; "))
+        format!("See the standard: {}.", clauses.join("; "))
     };
     MessagePage::new(rule.id, &format!("The rule: {}.\n{whose}\nTo do: {}.", rule.summary, rule.remedy))
 }

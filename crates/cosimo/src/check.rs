@@ -24,14 +24,14 @@ pub type MaybeForecast = Option<Result<Forecast, NoForecast>>;
 
 objects! {
     /// what `cosimo check` found
-    pub struct CheckReport(shown: &str, findings: &Findings, said: &MaybeForecast, files: &Files) {
+    pub struct CheckReport(shown: &str, findings: &Findings, forecast: &MaybeForecast, files: &Files) {
         /// as on the command line
         file: String = shown.into(),
         problems: Vec<PlacedProblem> = findings.problems.iter().map(|it| PlacedProblem::of(it, files)).collect(),
         summary: CheckSummary = CheckSummary::new(findings),
         /// missing where none was wanted, or the system cannot be run
         #[serde(skip_serializing_if = "Option::is_none")]
-        forecast: Option<ForecastReport> = said.as_ref().map(ForecastReport::from),
+        forecast: Option<ForecastReport> = forecast.as_ref().map(ForecastReport::from),
     }
 
     pub struct PlacedProblem(problem: &Problem, place: Option<(&str, usize, usize)>, about: Option<&Subject>) {
@@ -60,6 +60,7 @@ objects! {
 /// What the run would do, or why that is not known.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[allow(missing_docs)] // doc comments of members become descriptions in the schema
 pub enum ForecastReport {
     Known(Forecast),
     Unknown { missing: String },

@@ -20,14 +20,14 @@ const VERSION: u32 = 2;
 /// Hexadecimal digits of a SHA-256.
 const HASH: usize = 64;
 
-/// What a checkpoint knows about its run.
+/// The run that a checkpoint belongs to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CheckpointOrigin {
     /// The command line, without the program.
     pub words: Vec<String>,
     /// Where the run was started, seen from the folder of the checkpoint.
     pub folder: String,
-    /// Where the run ends, where a later command line said so.
+    /// The stop time, where a later command line changed it.
     pub stop: Option<f64>,
     /// Files that went in; paths start from the folder.
     pub inputs: Vec<Input>,
@@ -38,20 +38,24 @@ pub struct CheckpointOrigin {
 /// A file that went into a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Input {
+    /// Path from the folder of the run.
     pub file: String,
+    /// Hash of the content.
     pub sha256: String,
-    /// What stood in it, where people wrote it: the system and the scenario.
+    /// The text, for files written by hand: the system and the scenario.
     pub text: Option<String>,
 }
 
 /// A run in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckpointFile {
+    /// The run that was saved.
     pub origin: CheckpointOrigin,
     /// Simulated time, in seconds.
     pub time: f64,
     /// Seconds of computing so far.
     pub computing: f64,
+    /// The state of the engine.
     pub checkpoint: Checkpoint,
     /// Where the result files end.
     pub bookmark: Vec<u8>,
@@ -70,11 +74,13 @@ struct CheckpointHeader {
     computing: String,
 }
 
+/// Why a checkpoint cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
 pub enum CheckpointFileError {
     #[error("cannot read `{}`: {cause}", file.display())]
     Unreadable { file: PathBuf, cause: io::Error },
-    #[error("`{}` is no checkpoint of Cosimo", file.display())]
+    #[error("`{}` is not a checkpoint of Cosimo", file.display())]
     Foreign { file: PathBuf },
     #[error("`{}` is a checkpoint of format {found}, this version of Cosimo reads format {VERSION}", file.display())]
     OtherVersion { file: PathBuf, found: u32 },
@@ -86,9 +92,9 @@ impl CheckpointFileError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            CheckpointFileError::Unreadable { .. } => "check the path and the rights",
+            CheckpointFileError::Unreadable { .. } => "check the path and the permissions",
             CheckpointFileError::Foreign { .. } => {
-                "expected is a file that `cosimo run --checkpoint` wrote; they end in `.checkpoint`"
+                "expected a file written by `cosimo run --checkpoint`; their names end in `.checkpoint`"
             }
             CheckpointFileError::OtherVersion { .. } => "resume it with the version of Cosimo that wrote it",
             CheckpointFileError::Damaged { .. } => "take an earlier copy, or run from the start",
@@ -102,6 +108,7 @@ impl CheckpointFile {
         replace(path, &self.bytes())
     }
 
+    /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<CheckpointFile, CheckpointFileError> {
         let file = || path.to_owned();
         let read = cosimo_system::regular(path).and_then(|()| std::fs::read(path));

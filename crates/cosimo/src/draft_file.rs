@@ -28,6 +28,7 @@ pub fn draft(path: &Path) -> PathBuf {
 }
 
 impl DraftFile {
+    /// Creates the draft beside its final path.
     pub fn create(path: &Path) -> io::Result<DraftFile> {
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -43,6 +44,7 @@ impl DraftFile {
         Ok(DraftFile { path, draft, file, placed: false })
     }
 
+    /// Renames the complete file to its final path.
     pub fn place(mut self) -> io::Result<()> {
         self.file.flush()?;
         self.file.get_ref().sync_all()?;

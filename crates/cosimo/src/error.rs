@@ -57,11 +57,12 @@ impl Error {
         Error::unwritable(format!("cannot write `{}`: {cause}", file.display()), file)
     }
 
+    /// What failed: input, file or run.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Stable, for programs: `plan/unknown-port`, as `cosimo explain-error` knows it; that of the first problem that has one.
+    /// Stable, for programs: `plan/unknown-port`, as for `cosimo explain-error`; that of the first problem that has one.
     pub fn code(&self) -> Option<&'static str> {
         self.0.problems.iter().map(|problem| problem.code).find(|code| !code.is_empty())
     }

@@ -1,4 +1,4 @@
-//! What FMUs logged, or returned without failing. A library that was built without FMUs has nothing to tell.
+//! Log messages and warnings of FMUs; empty in a build without FMI.
 
 use crate::certificate::FmuMessage;
 

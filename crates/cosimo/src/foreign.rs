@@ -19,7 +19,7 @@ fn foreign(what: impl Into<String>, hint: impl Into<String>) -> Option<Foreign> 
 /// What to do with a system that another tool describes.
 const CONVERT: &str = "not supported: describe the system in one of these; `cosimo new` writes one from FMUs";
 
-/// Whether a file is one that Cosimo does not read as a system, if that can be told from its name or its beginning.
+/// Whether a file is not a system, as far as its name or its beginning shows.
 pub(crate) fn recognise(file: &Path) -> Option<Foreign> {
     if file.is_dir() {
         return folder(file);
@@ -59,7 +59,7 @@ pub(crate) fn recognise(file: &Path) -> Option<Foreign> {
     }
 }
 
-/// As much as tells what a file is; `None` where it cannot be read, which is said elsewhere.
+/// The beginning of a file; `None` where it cannot be read, which is reported elsewhere.
 fn beginning(file: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     regular(file).ok()?;

@@ -1,4 +1,4 @@
-//! What an FMU says about itself, the same for every version of the standard.
+//! The model description of an FMU, in one form for all FMI versions.
 
 use std::collections::BTreeMap;
 
@@ -173,13 +173,13 @@ pub fn warnings(description: &Description) -> Vec<String> {
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         let remedy = match description.fmi {
             // There is no initialisation mode in which it could be probed.
-            Fmi::One => "`parameters = { \"cosimo.feedthrough\" = \"none\" }` says that there are none",
+            Fmi::One => "`parameters = { \"cosimo.feedthrough\" = \"none\" }` declares that there are none",
             _ => {
-                "`parameters = { \"cosimo.feedthrough\" = \"probed\" }` finds out, `\"none\"` says that there are none"
+                "`parameters = { \"cosimo.feedthrough\" = \"probed\" }` probes them, `\"none\"` declares that there are none"
             }
         };
         format!(
-            "the unit does not say on which inputs these outputs depend at once, so all are assumed: {}{more} ({remedy})",
+            "the FMU does not declare on which inputs these outputs depend directly, so all are assumed: {}{more} ({remedy})",
             shown.join(", ")
         )
     });

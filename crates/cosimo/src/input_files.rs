@@ -46,7 +46,7 @@ pub(crate) fn hashed(inputs: &RunInputs) -> Result<Vec<Input>, Error> {
     files.iter().enumerate().map(input).collect()
 }
 
-/// Whether the files of a checkpoint are as they were; all that are not are told.
+/// Whether the input files of a checkpoint are unchanged; reports all that are not.
 pub fn compare(inputs: &[Input]) -> Result<(), Error> {
     let (mut problems, mut kind) = (Vec::new(), ErrorKind::Input);
     for input in inputs {

@@ -5,14 +5,15 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value as Json, json};
 
-/// Structs that are written, with every member required and no other allowed. Where a struct has arguments, each member
-/// says what it is made of, and `new` makes them all.
+/// Structs of JSON output, with every member required and no other allowed. Where a struct has arguments, each member
+/// has the expression it is computed from, and `new` evaluates them all.
 macro_rules! objects {
     () => {};
     ($(#[$attribute:meta])* pub struct $name:ident { $($members:tt)* } $($more:tt)*) => {
         #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
         #[schemars(deny_unknown_fields)]
         $(#[$attribute])*
+        #[allow(missing_docs)] // doc comments of members become descriptions in the schema
         pub struct $name { $($members)* }
         objects! { $($more)* }
     };
@@ -21,6 +22,7 @@ macro_rules! objects {
     } $($more:tt)*) => {
         objects! { $(#[$attribute])* pub struct $name { $($(#[$about])* pub $member: $kind,)* } }
         impl $name {
+            #[allow(missing_docs)]
             pub fn new($($argument: $type),*) -> $name {
                 $name { $($member: $value,)* }
             }
@@ -30,11 +32,14 @@ macro_rules! objects {
 }
 pub(crate) use objects;
 
-/// What there is a schema of.
+/// The schema of a file or of a command's output.
 #[derive(Debug)]
 pub struct OutputSchema {
+    /// Argument of `cosimo schema`.
     pub name: &'static str,
+    /// One line for the help.
     pub summary: &'static str,
+    /// Builds the schema.
     pub schema: fn() -> Json,
 }
 
@@ -83,6 +88,7 @@ pub const SCHEMAS: &[OutputSchema] = &[
 /// What was found, behind the system that it is about.
 #[derive(Debug, serde::Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
+#[allow(missing_docs)] // doc comments of members become descriptions in the schema
 pub struct FileOutput<'a, T> {
     /// As on the command line.
     pub file: &'a str,

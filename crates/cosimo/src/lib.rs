@@ -1,7 +1,7 @@
-//! Cosimo, the co-simulation engine that can tell you whether to believe the result.
+//! Cosimo: co-simulation of FMUs and native models, with error estimates and an energy balance of the coupling.
 //!
-//! A [`Simulation`] opens or builds a system and runs it; [`Simulation::start`] hands out a [`Run`] that is stepped from
-//! outside.
+//! A [`Simulation`] opens or builds a system and runs it; [`Simulation::start`] returns a [`Run`] that the caller
+//! steps.
 //!
 //! ```
 //! use cosimo::{Simulation, native};
@@ -15,9 +15,11 @@
 //!     run.set_input("mass.F", -run.get_output("mass.v")?)?;
 //!     run.step()?;
 //! }
-//! println!("{}", run.finish().summary.words());
+//! println!("{}", run.finish().summary.text());
 //! # Ok::<(), cosimo::Error>(())
 //! ```
+
+#![deny(missing_docs)]
 
 #[cfg(feature = "analysis")]
 pub use cosimo_analysis as analysis;

@@ -1,5 +1,5 @@
-//! What looks on while a system runs: report, certificate, checkpoints, real time, progress, the comparison with the
-//! monolithic reference, and whatever else is written outside. Observers change no number of a run.
+//! Observers of a run: report, certificate, checkpoints, real time, progress, the comparison with the monolithic
+//! reference, and any other one. Observers do not change the numbers of a run.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -25,24 +25,44 @@ pub enum When {
     StartOnly,
 }
 
-/// Each method but `step` may be left out.
+/// Watches a run at communication points. Only `step` is required.
+///
+/// ```
+/// use cosimo::{Error, Moment, Observer, Simulation};
+///
+/// struct Peak(f64);
+///
+/// impl Observer for Peak {
+///     fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
+///         self.0 = self.0.max(at.value("mass.v").unwrap_or(0.0).abs());
+///         Ok(())
+///     }
+/// }
+///
+/// let mut peak = Peak(0.0);
+/// let simulation = Simulation::new().add_source("mass", "native:oscillator/mass").set("mass.F", 1.0);
+/// simulation.step_size(0.01).stop_time(1.0).observe(&mut peak).run()?;
+/// assert!(peak.0 > 0.0);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Observer: Send {
+    /// How often `step` is called.
     fn when(&self) -> When {
         When::EveryStep
     }
 
-    /// Files that it writes, with the option that asked for each. They are compared with each other and with all inputs
+    /// Files that it writes, each with its command line option. They are compared with each other and with all inputs
     /// before anything is written.
     fn files(&self, _inputs: &RunInputs) -> Vec<(&'static str, PathBuf)> {
         Vec::new()
     }
 
-    /// The system is planned, nothing is initialised. What fails here keeps the run from starting.
+    /// The system is planned, not initialised. An error prevents the run from starting.
     fn begin(&mut self, _start: &RunStart<'_>) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Gets the rows of the run, too, where it wants them.
+    /// A recorder that receives the rows of the run, if needed.
     fn recorder(&mut self) -> Option<Box<dyn Recorder>> {
         None
     }
@@ -61,7 +81,7 @@ pub trait Observer: Send {
     }
 }
 
-/// An observer that is lent, so that its owner has it back after the run.
+/// A borrowed observer, which its owner can read after the run.
 impl<O: Observer + ?Sized> Observer for &mut O {
     fn when(&self) -> When {
         (**self).when()
@@ -96,10 +116,12 @@ impl<F: FnMut(&mut Moment<'_>) + Send> Observer for OnStep<F> {
     }
 }
 
-/// What is known before anything is initialised.
+/// A planned run before initialisation.
 #[derive(Debug, Clone, Copy)]
 pub struct RunStart<'a> {
+    /// System, options and files of the run.
     pub inputs: &'a RunInputs,
+    /// The plan.
     pub layout: &'a Layout,
     /// Result files.
     pub results: &'a [PathBuf],
@@ -110,6 +132,7 @@ pub struct RunStart<'a> {
 /// A run that can be continued from here by [`Run::load`] and [`Run::resume`].
 #[derive(Debug, Clone)]
 pub struct SavedState {
+    /// The state of the engine.
     pub checkpoint: Checkpoint,
     /// Where the result files end.
     pub bookmark: Vec<u8>,
@@ -154,11 +177,12 @@ impl Moment<'_> {
         self.run.output(path).or_else(|| self.run.input(path))
     }
 
-    /// Everything there is to read.
+    /// The run of the engine, read only.
     pub fn run(&self) -> &Run {
         self.run
     }
 
+    /// System, options and files of the run.
     pub fn inputs(&self) -> &RunInputs {
         self.inputs
     }
@@ -178,6 +202,7 @@ impl Moment<'_> {
         self.stop.set(true);
     }
 
+    /// Whether an observer or a signal requested the end.
     pub fn stop_requested(&self) -> bool {
         self.stop.get() || self.interrupted.load(Ordering::Relaxed)
     }
@@ -192,7 +217,7 @@ impl Moment<'_> {
         self.run.save().map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// Something the user should know although the run goes on.
+    /// Reports a warning; the run continues.
     pub fn warn(&mut self, message: impl Into<String>) {
         (self.warn)(&[Problem::warning("", message, 0..0)]);
     }
@@ -206,10 +231,11 @@ pub(crate) fn save(run: &mut Run) -> Result<SavedState, String> {
 
 /// How a run ended.
 pub struct RunEnd<'a> {
+    /// System, options and files of the run.
     pub inputs: &'a RunInputs,
     /// Why the run failed or could not start.
     pub error: Option<&'a Error>,
-    /// The run and what it came to, where it started. Observers add what they found out to the outcome.
+    /// The run and its outcome, where it started. Observers may add to the outcome.
     pub started: Option<(&'a Run, &'a mut Outcome)>,
     pub(crate) warn: &'a mut dyn FnMut(&[Problem]),
 }
@@ -221,7 +247,7 @@ impl std::fmt::Debug for RunEnd<'_> {
 }
 
 impl RunEnd<'_> {
-    /// Something the user should know.
+    /// Reports a warning.
     pub fn warn(&mut self, message: impl Into<String>) {
         (self.warn)(&[Problem::warning("", message, 0..0)]);
     }

@@ -13,13 +13,14 @@ use cosimo_system::{
 use crate::error::{Error, ErrorKind};
 use crate::{SYSTEM_FORMATS, foreign, paths};
 
-/// What a system is changed by when it is opened.
+/// Options for opening a system.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Which system of a package that holds several.
+    /// SSP with several .ssd files: which one.
     pub variant: Option<String>,
     /// A file of timed and conditional actions.
     pub scenario: Option<PathBuf>,
+    /// Changes to the system, as on the command line.
     pub overrides: Overrides,
 }
 
@@ -28,7 +29,7 @@ impl OpenOptions {
         ReadOptions { variant: self.variant.clone() }
     }
 
-    /// Whether the command line says what a warning about the file asks for.
+    /// Whether the command line resolves a warning about the file.
     fn answers(&self, problem: &Problem) -> bool {
         problem.code == "osp/end" && self.overrides.stop.is_some()
     }
@@ -51,7 +52,9 @@ impl OpenOptions {
 pub struct LoadedSystem {
     /// The texts that the system was read from.
     pub files: Files,
+    /// The system with all overrides.
     pub system: System,
+    /// Its plan.
     pub plan: Plan,
 }
 
@@ -146,7 +149,7 @@ pub fn load(what: &[String], options: &OpenOptions, registry: &Registry) -> Resu
     plan_document(open(what, options, registry)?, options, registry)
 }
 
-/// Applies the overrides to a system and plans it, or says everything that is wrong with both.
+/// Applies the overrides to a system and plans it, or returns all problems of both.
 pub(crate) fn plan_document(
     document: Document,
     options: &OpenOptions,

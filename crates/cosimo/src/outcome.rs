@@ -23,10 +23,11 @@ pub struct Outcome {
     pub results: Vec<(PathBuf, u64)>,
     /// All rows, where they are kept in memory.
     pub table: Option<Table>,
-    /// How far signals are from the monolithic reference, where the system declares one and the run finished.
+    /// Signal errors against the monolithic reference, where the system declares one and the run finished.
     pub reference: Vec<ReferenceDeviation>,
     /// What that comparison leaves out; may be empty.
     pub reference_limits: String,
+    /// Lateness of a run in real time.
     pub real_time: Option<RealTimeStatistics>,
     /// The checkpoint that was written last, at the end of the run.
     pub checkpoint: Option<PathBuf>,
@@ -52,7 +53,7 @@ impl Outcome {
         MonolithicReference { about: &self.reference_limits, ports: &self.reference }
     }
 
-    /// Why steps had the size they had, in words; empty where there is nothing to say.
+    /// What limited the step sizes, as text; may be empty.
     pub fn step_reasons(&self) -> String {
         let reasons = self.summary.counters.reasons().into_iter().filter(|(_, count)| *count > 0);
         reasons.map(|(words, count)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")

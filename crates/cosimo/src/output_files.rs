@@ -7,7 +7,7 @@ use cosimo_system::{Files, Problem};
 use crate::error::Error;
 use crate::paths;
 
-/// `written` are options with their files. All that is wrong is told at once, before any file is touched.
+/// `written` are options with their files. All problems are reported at once, before any file is touched.
 pub(crate) fn check(written: &[(&str, PathBuf)], read: &[PathBuf]) -> Result<(), Error> {
     let mut problems = Vec::new();
     let mut refuse = |message: String| {

@@ -24,7 +24,7 @@ pub fn real(file: &Path) -> Option<PathBuf> {
     file.canonicalize().ok().or_else(beside)
 }
 
-/// The same, as good as it can be told.
+/// The same, as far as that can be determined.
 pub fn place(file: &Path) -> PathBuf {
     real(file).or_else(|| std::path::absolute(file).ok()).unwrap_or_else(|| file.to_owned())
 }

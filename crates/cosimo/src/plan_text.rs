@@ -1,4 +1,4 @@
-//! The plan of a system as people read it: stages, inputs, bonds, methods, and what chose them.
+//! The plan of a system as text: stages, inputs, bonds, methods and their origin.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,7 @@ use cosimo_system::{
     StepConfig, System, Trigger,
 };
 
-/// The plan as people read it.
+/// The plan as text.
 pub fn text(system: &System, layout: &Layout, registry: &Registry) -> String {
     let mut out = String::new();
     let lines = system.bonds.iter().any(|bond| bond.line.is_some());
@@ -43,7 +43,7 @@ fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -
         let component = system.components.iter().find(|component| component.name == *name);
         let source = match component {
             Some(component) => component.source.clone(),
-            None if interface.members.is_empty() => continue, // a line, which is told of below
+            None if interface.members.is_empty() => continue, // a line, which is listed below
             None => format!("{}, integrated together", interface.members.join(" and ")),
         };
         let rate = layout.methods.rates.iter().find(|rate| rate.member == index);
@@ -54,7 +54,7 @@ fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -
     if lines {
         return Ok(()); // every island has its own
     }
-    writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
+    writeln!(out, "\nstages (members of a stage see the values of the previous point)")?;
     for (k, stage) in layout.methods.stages.iter().enumerate() {
         let members: Vec<&str> =
             stage.members.iter().map(|&member| layout.topology.names[member].as_str()).collect();
@@ -67,7 +67,7 @@ fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -
 fn lines(out: &mut String, system: &System) -> fmt::Result {
     writeln!(
         out,
-        "\nlines (what enters on one side arrives on the other after the delay; islands between have clocks of their own)"
+        "\nlines (a wave arrives at the other side after the delay; islands between lines step independently)"
     )?;
     let sides = |bond: &BondDecl| {
         let side = |port: &PowerPort| format!("{} x {}", port.effort.0, port.flow.0);
@@ -76,7 +76,7 @@ fn lines(out: &mut String, system: &System) -> fmt::Result {
     for (bond, line) in system.bonds.iter().filter_map(|bond| Some((bond, bond.line.as_ref()?))) {
         let grows = if line.steady.is_some() {
             let most = line.most[0].max(line.most[1]);
-            format!(", up to {} times that where a side stands still", number_text(most))
+            format!(", up to {} times that where a side is in steady state", number_text(most))
         } else {
             String::new()
         };
@@ -97,16 +97,16 @@ fn lines(out: &mut String, system: &System) -> fmt::Result {
         writeln!(out, "  {:<12} {}", bond.name, sides(bond))?;
     }
     if !system.connections.is_empty() {
-        writeln!(out, "\nwires inside islands")?;
+        writeln!(out, "\nconnections inside islands")?;
     }
-    for wire in &system.connections {
-        let from: Vec<&str> = wire.from.iter().map(|summand| summand.port.0.as_str()).collect();
-        writeln!(out, "  {:<20} = {}", wire.to.0, from.join(" + "))?;
+    for connection in &system.connections {
+        let from: Vec<&str> = connection.from.iter().map(|summand| summand.port.0.as_str()).collect();
+        writeln!(out, "  {:<20} = {}", connection.to.0, from.join(" + "))?;
     }
     Ok(())
 }
 
-/// A step of a component's own, and how it goes with everybody's.
+/// Multi-rate: the step of one component, and its ratio to the common step.
 fn own_step(every: f64, layout: &Layout) -> String {
     let size = layout.limits.first_size.filter(|_| !layout.limits.control.adaptive);
     let ratio = match size {
@@ -136,10 +136,10 @@ fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {
             writeln!(out, "  {path:<20} = {} (constant)", layout.topology.couplings.constant(input))?;
             continue;
         }
-        let exchange = if layout.methods.fresh[input] { "fresh" } else { "stale" };
+        let exchange = if layout.methods.fresh[input] { "current" } else { "previous" };
         writeln!(
             out,
-            "  {path:<20} = {}; {}, correction {}, exchange {exchange}",
+            "  {path:<20} = {}; {}, correction {}, uses values of the {exchange} point",
             sum(terms, layout.topology.couplings.constant(input)),
             layout.methods.fit_names[input],
             layout.methods.correction_names[input]
@@ -158,7 +158,7 @@ fn sum(mut terms: Vec<String>, constant: f64) -> String {
 fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
     writeln!(out, "\nbonds (power counted from the first side)")?;
     if layout.topology.bonds.is_empty() {
-        writeln!(out, "  none: the energy of the coupling is not watched")?;
+        writeln!(out, "  none: the energy of the coupling is not accounted for")?;
     }
     let ports = layout.ports();
     for bond in &layout.topology.bonds {
@@ -216,7 +216,7 @@ fn methods(
     Ok(())
 }
 
-/// What was chosen on every axis, and whether and from where the sizes of steps change, if somebody chose them.
+/// The choice on every axis; `sizes`: whether steps are controlled and the initial size, where there is one.
 fn choices(
     out: &mut String,
     recipe: &MethodConfig,
@@ -241,7 +241,7 @@ fn choices(
     }
     let step = &recipe.step;
     let Some((adaptive, first)) = sizes else {
-        return writeln!(out, "  {:<12} of its own in every island", "step");
+        return writeln!(out, "  {:<12} separate in every island", "step");
     };
     if adaptive {
         let reject = if step.reject == Reject::AboveOne { "above 1" } else { "never" };
@@ -263,7 +263,7 @@ fn choices(
 
 fn actions(out: &mut String, system: &System) -> fmt::Result {
     let Some(scenario) = &system.scenario else { return Ok(()) };
-    writeln!(out, "scenario (acts at communication points; windows end at instants)")?;
+    writeln!(out, "scenario (acts at communication points; steps end at the instants of actions)")?;
     for Action { name, trigger, .. } in &scenario.actions {
         match trigger {
             Trigger::At(time, _) => writeln!(out, "  at t = {time} s: {name}")?,
@@ -294,7 +294,7 @@ pub(crate) fn resolved(axis: &str, choice: &Choice, axes: &[(&str, Vec<EntryList
 /// Every option of the choice, the defaults included.
 fn options(axis: &str, choice: &Choice, axes: &[(&str, Vec<EntryListing>)]) -> String {
     let Some(resolved) = resolved(axis, choice, axes) else { return String::new() };
-    let words: Vec<String> =
+    let texts: Vec<String> =
         resolved.values().iter().map(|(name, value)| format!("{name} = {}", value.describe())).collect();
-    if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
+    if texts.is_empty() { String::new() } else { format!(": {}", texts.join(", ")) }
 }

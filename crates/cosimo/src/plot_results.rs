@@ -7,37 +7,43 @@ use cosimo_record::Table;
 use cosimo_record::compare::{CompareError, apart};
 use wildmatch::WildMatch;
 
-/// Signals that are shown where nobody has chosen any.
+/// Signals shown by default.
 const FIRST: usize = 8;
 
-/// A table and what its file is called.
+/// A table and its name.
 #[derive(Debug)]
 pub struct PlotSource {
+    /// Shown in the legend.
     pub name: String,
+    /// Time and signals.
     pub table: Table,
 }
 
-/// What is to be seen.
+/// What to plot.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlotSelection<'a> {
     /// As in `wheel.*`; none shows the first signals.
     pub patterns: &'a [String],
     /// In seconds.
     pub from: Option<f64>,
+    /// In seconds.
     pub to: Option<f64>,
     /// The second file minus the first, too.
     pub difference: bool,
 }
 
+/// The signals of all files, one panel per signal or unit.
 #[derive(Debug, Default)]
 pub struct Overlay {
+    /// In the order of the signals.
     pub panels: Vec<Panel>,
-    /// What a person should know about them.
+    /// Patterns and signals that could not be plotted.
     pub warnings: Vec<String>,
 }
 
-/// Why there is nothing to see.
+/// Why nothing can be plotted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
 pub enum OverlayError {
     #[error("`{0}` has no column `time`")]
     NoTime(String),
@@ -45,13 +51,13 @@ pub enum OverlayError {
     Empty(String),
     #[error("`{0}` has no signals, only time")]
     Bare(String),
-    #[error("no signal is called `{pattern}`")]
+    #[error("no signal matches `{pattern}`")]
     Unknown { pattern: String, hint: String },
-    #[error("nothing is left to draw: the files cover {first} to {last} s")]
+    #[error("nothing to plot: the files cover {first} to {last} s")]
     Outside { first: f64, last: f64 },
-    #[error("a difference takes two files, got {0}")]
+    #[error("a difference needs two files, got {0}")]
     NotTwo(usize),
-    #[error("there is no difference of `{signal}`: {cause}")]
+    #[error("cannot subtract `{signal}`: {cause}")]
     Incomparable { signal: String, cause: CompareError },
 }
 
@@ -66,8 +72,9 @@ impl OverlayError {
     }
 }
 
-pub fn overlay(sources: &[PlotSource], wanted: &PlotSelection<'_>) -> Result<Overlay, OverlayError> {
-    if wanted.difference && sources.len() != 2 {
+/// Plots the selected signals of all sources over each other.
+pub fn overlay(sources: &[PlotSource], selection: &PlotSelection<'_>) -> Result<Overlay, OverlayError> {
+    if selection.difference && sources.len() != 2 {
         return Err(OverlayError::NotTwo(sources.len()));
     }
     let mut times = Vec::new();
@@ -81,16 +88,16 @@ pub fn overlay(sources: &[PlotSource], wanted: &PlotSelection<'_>) -> Result<Ove
     let ends = times.iter().flat_map(|time| time.iter()).filter(|time| time.is_finite());
     let (first, last) =
         ends.fold((f64::MAX, f64::MIN), |(low, high), time| (low.min(*time), high.max(*time)));
-    let shown = (wanted.from.unwrap_or(first), wanted.to.unwrap_or(last));
+    let shown = (selection.from.unwrap_or(first), selection.to.unwrap_or(last));
     if shown.0 > last || shown.1 < first || shown.0 > shown.1 {
         return Err(OverlayError::Outside { first, last });
     }
     let mut axis = Axis::linear("time in s");
-    if wanted.from.is_some() || wanted.to.is_some() {
+    if selection.from.is_some() || selection.to.is_some() {
         axis = axis.between(shown.0, shown.1);
     }
     let mut overlay = Overlay::default();
-    let signals = chosen(sources, wanted.patterns, &mut overlay.warnings)?;
+    let signals = chosen(sources, selection.patterns, &mut overlay.warnings)?;
     let mut units: Vec<String> = Vec::new();
     for signal in &signals {
         let unit = unit(sources, signal);
@@ -117,7 +124,7 @@ pub fn overlay(sources: &[PlotSource], wanted: &PlotSelection<'_>) -> Result<Ove
         }
         let both = panel.series.len() == 2;
         overlay.panels.push(panel);
-        if wanted.difference && both {
+        if selection.difference && both {
             let title = format!("{signal}: {} minus {}", sources[1].name, sources[0].name);
             let incomparable = |cause| OverlayError::Incomparable { signal: signal.clone(), cause };
             let points =

@@ -19,7 +19,21 @@ use crate::simulation::{RunInputs, Simulation};
 use crate::ticker::Ticker;
 use crate::{input_files, output_files};
 
-/// A simulation under way. It is bound to its thread; a [`Simulation`] can be sent to another one and started there.
+/// A running simulation. It is bound to its thread; a [`Simulation`] can be sent to another one and started there.
+///
+/// ```
+/// use cosimo::Simulation;
+///
+/// let simulation = Simulation::new().add_source("mass", "native:oscillator/mass").set("mass.F", 0.0);
+/// let mut run = simulation.step_size(0.01).stop_time(1.0).start()?;
+/// while !run.finished() {
+///     run.set_input("mass.F", -4.0 * run.get_output("mass.x")?)?;
+///     run.step()?;
+/// }
+/// let outcome = run.finish();
+/// assert!(outcome.summary.finished);
+/// # Ok::<(), cosimo::Error>(())
+/// ```
 pub struct Run<'o> {
     run: cosimo_engine::Run,
     inputs: RunInputs,
@@ -123,16 +137,17 @@ impl<'o> Run<'o> {
         self.run.finished()
     }
 
-    /// What went in.
+    /// System, options and files of the run.
     pub fn inputs(&self) -> &RunInputs {
         &self.inputs
     }
 
-    /// Everything there is to read.
+    /// The run of the engine, read only.
     pub fn engine(&self) -> &cosimo_engine::Run {
         &self.run
     }
 
+    /// Steps, energies per bond and verdict so far.
     pub fn summary(&self) -> Summary {
         self.run.summary()
     }
@@ -191,7 +206,7 @@ impl<'o> Run<'o> {
     /// The state of all components and methods, for [`Run::restore`].
     pub fn save(&mut self) -> Result<SavedState, Error> {
         save(&mut self.run).map_err(|reason| {
-            let remedy = "an FMU can be saved if its description says `canGetAndSetFMUstate` and `canSerializeFMUState`";
+            let remedy = "an FMU can be saved if its model description has `canGetAndSetFMUstate` and `canSerializeFMUState`";
             Error::new(ErrorKind::Run, format!("the run cannot be saved: {reason}"), Some(remedy.into()))
         })
     }
@@ -345,7 +360,7 @@ impl<'o> Observers<'o> {
         list.iter_mut().try_for_each(|attached| attached.observer.last(&mut moment))
     }
 
-    /// Tells those that have begun why there is no run.
+    /// Ends the observers that have begun, with the error.
     fn never_started(&mut self, inputs: &RunInputs, error: Error) -> Error {
         for attached in self.list.iter_mut().filter(|attached| attached.begun) {
             let mut end = RunEnd { inputs, error: Some(&error), started: None, warn: &mut *self.warn };

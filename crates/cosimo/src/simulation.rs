@@ -1,5 +1,5 @@
-//! A simulation as it is configured: which system, what is changed about it, what looks on. [`Simulation::run`] does it all;
-//! [`Simulation::start`] hands out a [`Run`](crate::Run) to be stepped.
+//! The configuration of a simulation: system, overrides, observers. [`Simulation::run`] runs it to the end;
+//! [`Simulation::start`] returns a [`Run`](crate::Run) to be stepped.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,20 @@ use crate::open::{self, OpenOptions};
 use crate::outcome::Outcome;
 use crate::run::Run;
 
-/// Everything that goes into a run.
+/// System, options and files of a run.
 #[derive(Debug)]
 pub struct RunInputs {
     /// The system file, or the sources of its components.
     pub what: Vec<String>,
+    /// Variant, scenario and overrides.
     pub options: OpenOptions,
     /// The texts that the system was read from.
     pub files: Files,
+    /// The system with all overrides.
     pub system: System,
+    /// Methods, formats and kinds of components.
     pub registry: Registry,
+    /// Number of worker threads.
     pub threads: usize,
     /// The command line that began the run, without the program; empty where a program did.
     pub command: Vec<String>,
@@ -54,7 +58,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Where a resumed run took over.
+/// The checkpoint of a resumed run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumedFrom {
     /// The checkpoint, as it was called.
@@ -69,8 +73,8 @@ pub struct ResumedFrom {
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// A system, what is changed about it, and what looks on while it runs. Methods that change it collect their problems;
-/// `run` and `start` return all of them at once.
+/// A system, its overrides and its observers. Builder methods collect their problems; `run` and `start` return all of
+/// them at once.
 ///
 /// ```
 /// use cosimo::Simulation;
@@ -83,7 +87,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 ///     .step_size(1e-2)
 ///     .stop_time(1.0)
 ///     .run()?;
-/// println!("{}", outcome.summary.words());
+/// println!("{}", outcome.summary.text());
 /// # Ok::<(), cosimo::Error>(())
 /// ```
 pub struct Simulation<'o> {
@@ -168,7 +172,7 @@ impl<'o> Simulation<'o> {
         self
     }
 
-    /// A component of one's own: a model out of closures ([`native::ode`](crate::native::ode),
+    /// A component written in Rust: a model out of closures ([`native::ode`](crate::native::ode),
     /// [`native::discrete`](crate::native::discrete)), or a function that makes a simulator.
     #[must_use]
     pub fn add(mut self, name: &str, blueprint: impl Blueprint + 'static) -> Self {
@@ -212,14 +216,14 @@ impl<'o> Simulation<'o> {
         self
     }
 
-    /// The fixed step size, or the first one where steps vary, in seconds.
+    /// Macro step size in seconds; the initial one if steps are controlled.
     #[must_use]
     pub fn step_size(mut self, seconds: f64) -> Self {
         self.options.overrides.step = Some(seconds);
         self
     }
 
-    /// Variables that are recorded, with `*` and `?`; `!PATTERN` leaves out.
+    /// Variables to record, with `*` and `?`; `!PATTERN` excludes.
     #[must_use]
     pub fn variables(mut self, patterns: &[&str]) -> Self {
         self.options.overrides.record.extend(patterns.iter().map(|&pattern| pattern.to_owned()));
@@ -233,7 +237,7 @@ impl<'o> Simulation<'o> {
         self
     }
 
-    /// Threads that components are spread over. Results do not depend on it.
+    /// Number of threads. Results are bit-identical for any number.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -273,14 +277,14 @@ impl<'o> Simulation<'o> {
         self.observe(SummaryFile::new(file))
     }
 
-    /// Saves the run from time to time, and where it is stopped.
+    /// Saves checkpoints as scheduled, and when the run is interrupted.
     #[must_use]
     pub fn checkpoint(mut self, schedule: CheckpointSchedule) -> Self {
         self.checkpointing = Some(Checkpointing::new(schedule));
         self
     }
 
-    /// Keeps pace with the wall clock, or with `factor` times it.
+    /// Runs in real time, or `factor` times as fast.
     #[must_use]
     pub fn real_time(mut self, factor: f64) -> Self {
         self.real_time = Some(factor);
@@ -295,20 +299,20 @@ impl<'o> Simulation<'o> {
         self
     }
 
-    /// Looks on; called in the order in which observers are added.
+    /// Adds an observer; observers are called in the order in which they are added.
     #[must_use]
     pub fn observe(mut self, observer: impl Observer + 'o) -> Self {
         self.observers.push(Box::new(observer));
         self
     }
 
-    /// A closure that looks on at each communication point, the start first.
+    /// Calls a closure at each communication point, the start included.
     #[must_use]
-    pub fn on_step(self, look: impl FnMut(&mut Moment<'_>) + Send + 'o) -> Self {
-        self.observe(OnStep(look))
+    pub fn on_step(self, callback: impl FnMut(&mut Moment<'_>) + Send + 'o) -> Self {
+        self.observe(OnStep(callback))
     }
 
-    /// Receives warnings as they come up; without it they are in [`Outcome::warnings`] only.
+    /// Receives warnings as they occur; without it they are in [`Outcome::warnings`] only.
     #[must_use]
     pub fn on_warning(mut self, warn: impl FnMut(&[Problem]) + Send + 'o) -> Self {
         self.warn = Box::new(warn);
@@ -349,7 +353,7 @@ impl<'o> Simulation<'o> {
         self.prepare(true)
     }
 
-    /// As [`Simulation::start`] for a run that nothing is changed about while it goes on.
+    /// As [`Simulation::start`], for a run whose inputs and parameters are not set between steps.
     pub fn start_unattended(self) -> Result<Run<'o>, Error> {
         self.prepare(false)
     }
@@ -396,15 +400,15 @@ impl Source for OwnModel {
     fn open(&self, request: &OpenRequest<'_>) -> OpenResult {
         let refused = |(name, _): &(String, Value)| OpenProblem {
             parameter: Some(name.clone()),
-            message: format!("a model out of the program has no parameter `{name}`"),
-            hint: Some("give the value to the closure".into()),
+            message: format!("a model written in Rust has no parameter `{name}`"),
+            hint: Some("pass the value to the closure".into()),
         };
         let problems: Vec<OpenProblem> = request.parameters.iter().map(refused).collect();
         if problems.is_empty() { Ok(self.blueprint.simulator()) } else { Err(problems) }
     }
 }
 
-/// What rows go into; nothing is created yet.
+/// The recorder of the result files; nothing is created yet.
 fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<cosimo_record::Files, Error> {
     if let Some((_, twice)) = paths.iter().enumerate().find(|(k, path)| paths[..*k].contains(path)) {
         let message = format!("`--out {}` is given twice", twice.display());

@@ -79,7 +79,7 @@ fn parts(text: &mut String, system: &System, interfaces: &[Interface], folder: &
     let experiment = &system.experiment;
     writeln!(
         text,
-        "# A system to begin with. `cosimo run system.toml` runs it, `cosimo explain system.toml` shows the plan.\n"
+        "# A starter system. Run it: `cosimo run system.toml`. Show the plan: `cosimo explain system.toml`.\n"
     )?;
     writeln!(text, "[experiment]")?;
     if experiment.start != 0.0 {
@@ -100,7 +100,7 @@ fn parts(text: &mut String, system: &System, interfaces: &[Interface], folder: &
             .map(|port| format!("{} = 0.0", quoted(&port.name)))
             .collect();
         if !without.is_empty() {
-            writeln!(text, "start = {{ {} }} # until something drives them", without.join(", "))?;
+            writeln!(text, "start = {{ {} }} # until they are connected", without.join(", "))?;
         }
         ports(text, "inputs", &interface.inputs)?;
         ports(text, "outputs", &interface.outputs)?;
@@ -117,7 +117,7 @@ fn ports(text: &mut String, what: &str, ports: &[Port]) -> std::fmt::Result {
         let start = port.start.map_or(String::new(), |start| format!(", starts at {}", number_text(start)));
         let about = if start.is_empty() { " " } else { ": " };
         let line = format!("#   {:<20} [{unit}]{start}{about}{}", port.name, port.description);
-        // A comment is one line, whatever a unit says.
+        // A comment is one line, even if a description is not.
         let line = line.replace(['\n', '\r'], " ");
         writeln!(text, "{}", line.trim_end_matches([' ', ':']))?;
     }
@@ -139,23 +139,23 @@ fn connections(text: &mut String, system: &System, interfaces: &[Interface]) -> 
     }
     writeln!(
         text,
-        "\n# Connections. A wire is a signal; where an effort and a flow are exchanged, a bond watches the energy:"
+        "\n# A connection carries a signal; a bond of an effort and a flow also accounts for the energy:"
     )?;
     writeln!(
         text,
         "# [[bond]]\n# name = \"joint\"\n# a = {{ effort = \"one.F\", flow = \"one.v\" }}\n# b = {{ effort = \"other.F\", flow = \"other.v\" }}"
     )?;
     if !found.is_empty() {
-        writeln!(text, "#\n# Outputs and inputs of the same name; keep those that are meant:")?;
+        writeln!(text, "#\n# Outputs and inputs of the same name; keep those that apply:")?;
         text.push_str(found.strip_prefix('\n').unwrap_or(&found));
     }
     writeln!(text)
 }
 
-const METHOD: &str = "# How it is coupled. `cosimo methods` lists everything that can stand here.
+const METHOD: &str = "# Coupling methods. `cosimo methods` lists all options.
 [method]
 schedule = \"jacobi\" # or \"gauss-seidel\"
-input = \"hold\" # what inputs do between communication points: \"linear\", \"quadratic\", ...
+input = \"hold\" # extrapolation between communication points: \"linear\", \"quadratic\", ...
 ";
 
 const STARTER: &str = include_str!("starter.toml");

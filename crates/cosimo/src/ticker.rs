@@ -1,4 +1,4 @@
-//! The wall clock, looked at now and then: reading it costs more than a small step.
+//! Reads the wall clock only every few steps: reading it costs more than a small step.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 const STEPS: u32 = 64;
 const FAST: Duration = Duration::from_millis(10);
 
+/// Reads the wall clock every few steps.
 #[derive(Debug)]
 pub struct Ticker {
     looked: Instant,

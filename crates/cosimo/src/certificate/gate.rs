@@ -1,4 +1,4 @@
-//! Whether a certificate is good enough: every criterion with what was wanted and what was found.
+//! Compares a certificate with limits: every criterion with its limit and the value in the certificate.
 
 use cosimo_core::registry::suggest;
 use serde::Serialize;
@@ -6,19 +6,22 @@ use serde_json::Value as Json;
 
 use super::{KIND, VERSION};
 
-/// What is wanted. Bounds are finite, or infinite where a bond may do what it likes.
+/// The limits. Bounds are finite, or infinite for a bond that is not limited.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GateCriteria {
-    /// Largest energy defect of any bond, as a share of the energy it exchanged.
+    /// Largest energy defect of any bond, relative to the energy it exchanged.
     pub defect: Option<f64>,
-    /// The same for single bonds, which beat the one for all.
+    /// The same for single bonds; overrides `defect`.
     pub bonds: Vec<(String, f64)>,
+    /// Largest error indicator of any step; 1 is the tolerance.
     pub indicator: Option<f64>,
+    /// Largest number of rejected steps.
     pub rejected: Option<u64>,
-    /// Largest residual of an algebraic loop, as a part of the largest value of its unknown.
+    /// Largest residual of an algebraic loop, relative to the peak of its unknown.
     pub loop_residual: Option<f64>,
+    /// No warning is allowed.
     pub no_warnings: bool,
-    /// The run need not have come to its end.
+    /// Failed and interrupted runs may pass.
     pub incomplete: bool,
 }
 
@@ -29,8 +32,11 @@ pub struct GateCheck {
     pub criterion: &'static str,
     /// The bond, the loop; empty where it is about the whole run.
     pub about: String,
+    /// The limit, as text.
     pub wanted: String,
+    /// The value in the certificate, as text.
     pub found: String,
+    /// Whether the criterion is met.
     pub pass: bool,
 }
 
@@ -46,15 +52,21 @@ impl GateCheck {
     }
 }
 
-/// Why nothing can be said.
+/// Why a certificate cannot be judged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoCertificate {
-    #[error("this is no certificate of Cosimo: `certificate` should be \"{KIND}\", got {0}")]
-    Stranger(String),
+    /// Another file; the value of its member `certificate`.
+    #[error("not a certificate of Cosimo: `certificate` should be \"{KIND}\", got {0}")]
+    NotACertificate(String),
+    /// Another version of the format.
     #[error("this is a certificate of version {0}; this Cosimo reads version {VERSION}")]
     Version(String),
+    /// A member is missing or has a wrong type.
+    #[allow(missing_docs)]
     #[error("`{place}` should be {wanted}, got {found}")]
     Broken { place: String, wanted: &'static str, found: String },
+    /// `GateCriteria::bonds` names an unknown bond.
+    #[allow(missing_docs)]
     #[error("the certificate has no bond `{name}`")]
     UnknownBond { name: String, hint: String },
 }
@@ -63,7 +75,7 @@ impl NoCertificate {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            NoCertificate::Stranger(_) => "give the file that `cosimo run --certificate` wrote".into(),
+            NoCertificate::NotACertificate(_) => "give the file that `cosimo run --certificate` wrote".into(),
             NoCertificate::Version(_) => "run it again with this Cosimo, or take the one that made it".into(),
             NoCertificate::Broken { .. } => "it was damaged or edited; run it again".into(),
             NoCertificate::UnknownBond { hint, .. } => hint.clone(),
@@ -71,11 +83,11 @@ impl NoCertificate {
     }
 }
 
-/// Compares a certificate with what is wanted; all criteria in one order, or everything that is wrong with it.
+/// Compares a certificate with the limits: all criteria in a fixed order, or all problems of the certificate.
 pub fn gate(certificate: &Json, limits: &GateCriteria) -> Result<Vec<GateCheck>, Vec<NoCertificate>> {
     let kind = &certificate["certificate"];
     if kind != KIND {
-        return Err(vec![NoCertificate::Stranger(shown(kind))]);
+        return Err(vec![NoCertificate::NotACertificate(shown(kind))]);
     }
     let version = &certificate["version"];
     if *version != VERSION {
@@ -111,7 +123,7 @@ fn defects(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &m
         if let Some(limit) = own.or(limits.defect) {
             let measured = verdict != "unmeasured";
             let found = match share {
-                _ if !measured => "nothing is transmitted, the defect says nothing".into(),
+                _ if !measured => "no energy is transmitted, the defect is not defined".into(),
                 Some(share) => format!("{share:e}"),
                 None => "infinitely much: energy out of nothing".into(),
             };
@@ -164,7 +176,7 @@ fn loops(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &mut
             checks.push(GateCheck {
                 criterion: "loop-residual",
                 about: format!("`{input}`"),
-                wanted: format!("at most {limit:e} of the largest value"),
+                wanted: format!("at most {limit:e} of the peak"),
                 found: residual.map_or("no finite number".into(), |residual| format!("{residual:e}")),
                 pass: residual.is_some_and(|residual| residual <= limit),
             });
@@ -226,7 +238,7 @@ impl<'a> CertificateReader<'a> {
         self.take(place, "a whole number not below 0", Json::as_u64)
     }
 
-    /// A number not below 0; nothing where it is not finite, which JSON can only say by `null`.
+    /// A number not below 0; `None` where it is not finite, which is `null` in JSON.
     fn share(&mut self, place: &str) -> Option<f64> {
         self.take(place, "a number not below 0, or null", |found| match found {
             Json::Null => Some(None),

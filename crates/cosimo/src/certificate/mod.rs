@@ -32,12 +32,15 @@ pub const VERSION: u64 = 2;
 /// How a run ended.
 #[derive(Debug)]
 pub enum RunEnding<'a> {
+    /// The stop time was reached, or a component or scenario ended the run.
     Finished,
+    /// Stopped by a signal or by the caller.
     Interrupted,
+    /// Ended by an error.
     Failed(&'a Error),
 }
 
-/// A certificate in the making.
+/// A certificate under construction.
 #[derive(Debug)]
 pub struct Certificate {
     /// What is known before the run.
@@ -47,6 +50,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// A certificate of a run that has not started.
     pub fn new(system: &System, layout: &Layout, registry: &Registry, sources: &[Source]) -> Certificate {
         // Parameters and methods of the command line go in, too: they are part of the system as it was run.
         let text = cosimo_system::write::to_toml(system);
@@ -82,7 +86,7 @@ impl Certificate {
         self.steps.observe(run.time().seconds(), run.sizes().0, run.indicator(), run.counters().rejected);
     }
 
-    /// Of a run that has not begun, or of which nobody knows how it ended.
+    /// Of a run that has not started, or that ended in an unknown way.
     pub fn unfinished(&self, reason: &str, warnings: &[Problem], machine: Machine) -> CertificateData {
         let bond = |name: &String| BondSummary::of(name, &BondTotals::default(), 0.0);
         let Experiment { start, resumed_at, .. } = self.known.experiment;
@@ -156,7 +160,7 @@ fn group(name: &String, topology: &Topology) -> Option<String> {
     groups.find(|(interface, _)| interface.members.contains(name)).map(|(_, group)| group.clone())
 }
 
-/// Who steps together, one stage after the other.
+/// The stages of a step and their members, in order.
 fn stages(layout: &Layout) -> Vec<Vec<String>> {
     let names =
         |members: &[usize]| members.iter().map(|member| layout.topology.names[*member].clone()).collect();
@@ -187,7 +191,7 @@ fn value(value: &Value) -> Json {
     }
 }
 
-/// An input that somebody drives, and how it is made.
+/// A connected input, and how it is computed.
 fn connection(input: usize, recipe: &MethodConfig, layout: &Layout, axes: &Axes) -> Connection {
     let path = layout.ports().path(PowerVariable::Input(input));
     let (couplings, methods) = (&layout.topology.couplings, &layout.methods);

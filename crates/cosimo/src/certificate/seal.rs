@@ -27,7 +27,7 @@ fn place(text: &str) -> Option<usize> {
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(at)
 }
 
-/// Whether nobody has changed the text of a certificate.
+/// Whether the text of a certificate is unchanged.
 pub fn unchanged(text: &str) -> GateCheck {
     let (found, pass) = match place(text) {
         None => ("a certificate without a checksum", false),

@@ -29,6 +29,7 @@ impl HistoryGroup {
     }
 }
 
+/// The history of step sizes, in bounded memory.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Steps {
     groups: Groups<HistoryGroup, GROUPS>,

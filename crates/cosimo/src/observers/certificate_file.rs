@@ -25,6 +25,7 @@ pub struct CertificateFile {
 }
 
 impl CertificateFile {
+    /// Writes to this file.
     pub fn new(file: impl Into<PathBuf>) -> CertificateFile {
         let shown = file.into();
         let path = std::path::absolute(&shown).unwrap_or_else(|_| shown.clone());

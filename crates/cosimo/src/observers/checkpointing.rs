@@ -61,7 +61,7 @@ impl std::str::FromStr for CheckpointSchedule {
             }
             asked = true;
         }
-        if asked { Ok(schedule) } else { Err(format!("it does not say when; known are {FORM}")) }
+        if asked { Ok(schedule) } else { Err(format!("it has no schedule; known: {FORM}")) }
     }
 }
 
@@ -100,6 +100,7 @@ pub struct Checkpointing {
 }
 
 impl Checkpointing {
+    /// Saves as scheduled.
     pub fn new(schedule: CheckpointSchedule) -> Checkpointing {
         let now = Instant::now();
         Checkpointing {
@@ -148,7 +149,7 @@ impl Observer for Checkpointing {
         vec![("--checkpoint", self.schedule.path(&inputs.what))]
     }
 
-    /// Whatever keeps a run from being saved is told before it begins.
+    /// A run that cannot be saved is refused before it starts.
     fn begin(&mut self, start: &RunStart<'_>) -> Result<(), Error> {
         let unsaved: Vec<String> =
             start.layout.topology.components_without_saved_state().map(|name| format!("`{name}`")).collect();
@@ -158,7 +159,7 @@ impl Observer for Checkpointing {
                 unsaved.join(", "),
                 if unsaved.len() == 1 { "its" } else { "their" }
             );
-            let hint = "run without `--checkpoint`; an FMU can be saved if its description says `canSerializeFMUState`";
+            let hint = "run without `--checkpoint`; an FMU can be saved if its model description has `canSerializeFMUState`";
             return Err(Error::new(ErrorKind::Input, message, Some(hint.into())));
         }
         let inputs = start.inputs;

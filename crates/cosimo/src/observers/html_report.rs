@@ -34,6 +34,7 @@ pub struct HtmlReport {
 }
 
 impl HtmlReport {
+    /// Writes to this file.
     pub fn new(file: impl Into<PathBuf>) -> HtmlReport {
         HtmlReport {
             path: file.into(),

@@ -123,6 +123,7 @@ impl Observer for RealTime {
 /// How late communication points were, in seconds of the wall clock.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
+#[allow(missing_docs)] // doc comments of members become descriptions in the schema
 pub struct RealTimeStatistics {
     /// Simulated seconds per second of the wall clock.
     pub factor: f64,

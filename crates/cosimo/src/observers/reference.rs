@@ -40,7 +40,7 @@ impl Observer for Reference {
         let (summary, system) = (&outcome.summary, &end.inputs.system);
         let mut limits = Vec::new();
         limits.extend(end.inputs.resumed.as_ref().map(|_| format!("from t = {} s on", outcome.from)));
-        limits.extend((!summary.events.is_empty()).then(|| "which knows nothing of the scenario".into()));
+        limits.extend((!summary.events.is_empty()).then(|| "which does not include the scenario".into()));
         outcome.reference_limits = limits.join(", ");
         let declared = system.reference.as_ref().map_or(0, |reference| reference.ports.len());
         if !summary.finished || self.outputs.is_empty() || declared != self.outputs.len() {

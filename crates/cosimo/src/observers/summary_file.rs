@@ -24,6 +24,7 @@ use crate::simulation::RunInputs;
 pub struct SummaryFile(PathBuf);
 
 impl SummaryFile {
+    /// Writes to this file.
     pub fn new(file: impl Into<PathBuf>) -> SummaryFile {
         SummaryFile(file.into())
     }
