@@ -1,4 +1,4 @@
-// Draws the curves of the report and lets people zoom, read and choose. Everything that is text stands in the
+// Draws the curves of the report and handles zoom, readout and selection. All text is in the
 // page already. Names reach the page as text nodes only, never as markup.
 (() => {
   "use strict";
@@ -36,7 +36,7 @@
   if (all.length === 0) return;
   const whole = [Math.min(...all.map((time) => time[0])), Math.max(...all.map((time) => time[time.length - 1]))];
 
-  // --- Numbers as people read them -----------------------------------------------------------------------------
+  // --- Number formats ----------------------------------------------------------------------------------------
 
   function short(value, digits) {
     if (value === 0) return "0";
@@ -76,7 +76,7 @@
     return overlap && slot % 2 === 1 ? [9, 7] : [];
   }
 
-  // The lowest colour that nobody has: curves keep theirs while others come and go.
+  // The first unused colour: curves keep theirs while others are added and removed.
   function freeSlot(slots) {
     const taken = new Set(slots.values());
     let slot = 0;
@@ -165,7 +165,7 @@
   }
   function follow(plot) {
     const { min, max } = plot.scales.x;
-    // What comes back unchanged is an echo of `place`, no wish of a person.
+    // A range that comes back unchanged is an echo of `place`, not user input.
     if (min == null || !plots.has(plot.root.parentElement) || (min === range[0] && max === range[1])) return;
     show(min, max);
   }
@@ -332,8 +332,8 @@
     draw(byId("indicator"), { title: "Indicator", quantity: "indicator", unit: "1", ofSteps: true, log: spread(data.indicator) > 10, curves: [{ column: data.indicator, label: "indicator", slot: 2 }], over: one });
   }
 
-  // Lines: how long their delays were, and where they stood still. Sides that go alike lie upon each other.
-  for (const [id, title, quantity] of [["kappa", "Delay as a multiple κ of the shortest", "κ"], ["still", "Judged to stand still (1) or to move (0)", "still"]]) {
+  // Lines: delays and detected steady states. Equal sides overlap.
+  for (const [id, title, quantity] of [["kappa", "Delay as a multiple κ of the shortest", "κ"], ["still", "Steady state detected (1) or not (0)", "steady"]]) {
     const sides = data.sides.filter((side) => side[id] != null).slice(0, MOST_SIGNALS);
     if (sides.length > 0 && byId(id)) {
       draw(byId(id), { title, quantity, unit: "1", overlap: true, curves: sides.map((side, slot) => ({ column: side[id], label: side.name, slot })) });
@@ -365,7 +365,7 @@
   if (data.reasons.names.length > 0 && byId("reasons")) {
     const { names, groups } = data.reasons;
     draw(byId("reasons"), {
-      title: "Why steps had their size",
+      title: "What limited the step size",
       curves: names.map((label, slot) => ({ label, slot })),
       lanes: {
         groups,

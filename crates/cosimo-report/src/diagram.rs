@@ -1,7 +1,6 @@
-//! The system as a picture: units as boxes, wires, power bonds and delayed lines between them, with the energy that went
-//! through.
+//! The system as a diagram: components as boxes, with connections, power bonds and transmission lines, and their energy.
 //!
-//! Units lie in layers by their distance from a first one, so that a line never leads further than to the next layer.
+//! Components lie in layers by their distance from a first one, so that a line never leads further than to the next layer.
 //! Inside a layer they are sorted by where their neighbours lie. Long chains are folded like text that is read to and
 //! fro; parts of the system that nothing connects stand side by side. The same system gives the same picture.
 
@@ -14,7 +13,7 @@ use cosimo_engine::{BondSummary, Layout, Topology, Verdict};
 use crate::escape::HtmlText;
 use crate::page::number;
 
-/// More than these are no picture any more.
+/// Larger diagrams are not legible.
 const MOST: usize = 400;
 
 /// A column and a row of the grid, and the box in it, in pixels.
@@ -49,7 +48,7 @@ pub struct DiagramBox {
     pub seconds: Option<f64>,
 }
 
-/// All signals from one unit to another that belong to no bond.
+/// All signals from one component to another that belong to no bond.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalEdge {
     pub from: usize,
@@ -58,14 +57,14 @@ pub struct SignalEdge {
     pub signals: Vec<String>,
 }
 
-/// A bond and the units of its sides.
+/// A bond and the components of its sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BondEdge {
     pub name: String,
     pub ends: Vec<usize>,
 }
 
-/// A line between two units.
+/// A line between two components.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineEdge {
     pub name: String,
@@ -111,7 +110,7 @@ impl Diagram {
         diagram
     }
 
-    /// One more signal between two units.
+    /// Adds a signal between two components.
     pub fn wire(&mut self, from: usize, to: usize, signal: String) {
         match self.signals.iter_mut().find(|wire| (wire.from, wire.to) == (from, to)) {
             Some(wire) => wire.signals.push(signal),
@@ -130,11 +129,11 @@ impl Diagram {
     }
 }
 
-/// Boxes, knots and who is joined with whom.
+/// Boxes, knots and the edges between them.
 struct BoxGraph {
     units: usize,
     neighbours: Vec<BTreeSet<usize>>,
-    /// Somebody drives it, or exchanges energy with it.
+    /// It has a connected input or a bond.
     driven: Vec<bool>,
     /// Per bond: its knot, if it needs one.
     knots: Vec<Option<usize>>,
@@ -199,8 +198,8 @@ impl BoxGraph {
         (places, (widest as f64 * CELL.0, (top + rows) as f64 * CELL.1))
     }
 
-    /// Who begins the next part: of the part with the smallest index, whoever nobody drives; then whoever has the fewest
-    /// neighbours.
+    /// The first box of the next part: with the smallest index among those without connected inputs, else the one with
+    /// the fewest neighbours.
     fn first(&self, seen: &[bool]) -> Option<usize> {
         let start = seen.iter().position(|seen| !seen)?;
         let mut part = BTreeSet::from([start]);
@@ -281,7 +280,7 @@ fn draw(
          aria-label=\"{}, {}, {}{}\">",
         count(diagram.units.len(), "simulator"),
         count(diagram.bonds.len(), "bond"),
-        count(diagram.signals.len(), "wire"),
+        count(diagram.signals.len(), "connection"),
         match diagram.lines.len() {
             0 => String::new(),
             lines => format!(", {}", count(lines, "line")),
@@ -341,7 +340,7 @@ fn unit_box(out: &mut String, unit: &DiagramBox, (x, y): (f64, f64), longest: f6
             write!(out, "<rect class=busy x={} y={} width={wide:.1} height=3 />", x + 6.0, y + BOX.1 - 5.0);
     }
     let middle = x + BOX.0 / 2.0;
-    // Of a long path the last name says most.
+    // Of a long path the last name is the most specific.
     let end = unit.about.rsplit('/').next().unwrap_or("");
     let about = if unit.about.chars().count() > 24 { short(end, 24) } else { unit.about.clone() };
     let name = short(&unit.name, 18);
@@ -404,7 +403,7 @@ impl DrawnLine {
         }
     }
 
-    /// The arrow says where the energy went on the whole, the width how much was exchanged.
+    /// The arrow shows the net direction of the energy, the width how much was exchanged.
     fn bond(
         kind: &str,
         name: &str,

@@ -1,9 +1,8 @@
-//! One HTML file that tells an engineer whether to believe a coupled run. It needs no network and no other file.
+//! The report of a run: one HTML file with verdict, energy ledger, plan and curves. It needs no network and no other file.
 //!
-//! While the run goes on, one [`Recording`] keeps the curves of its signals and another those of its books,
+//! During the run, one [`Recording`] keeps the curves of its signals and another those of its books,
 //! [`Rejections`] its rejected steps and [`Reasons`] why steps had their size, all in memory that does not grow with the
-//! run. Afterwards a [`Report`] gathers them with everything else that is to be told, as plain data, and [`write`] makes
-//! the page.
+//! run. Afterwards a [`Report`] collects them with all other content, as plain data, and [`write`] writes the page.
 
 mod curves;
 mod data;

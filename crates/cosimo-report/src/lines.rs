@@ -1,5 +1,4 @@
-//! What the page tells of systems with delayed lines: islands with clocks of their own in place of common steps, and how the
-//! delays of both sides of every line went.
+//! The section on transmission lines: the steps of islands, and the delays of both sides of every line.
 
 use std::io::{self, Write};
 
@@ -8,7 +7,7 @@ use cosimo_engine::lines::{EndTotals, LineNetworkTotals};
 use crate::escape::HtmlText;
 use crate::page::{number, table};
 
-/// Who stepped how often.
+/// The steps of every island.
 pub(crate) fn islands(net: &LineNetworkTotals, elapsed: f64, to: &mut impl Write) -> io::Result<()> {
     writeln!(
         to,
@@ -21,7 +20,7 @@ pub(crate) fn islands(net: &LineNetworkTotals, elapsed: f64, to: &mut impl Write
             [island.steps, island.taken_back, island.evaluations].map(|count| count.to_string());
         vec![HtmlText(&island.name).to_string(), steps, mean, back, evaluations]
     });
-    let heads = "island, steps, mean step<br>s, taken back, evaluations";
+    let heads = "island, steps, mean step<br>s, rolled back, evaluations";
     table("Steps of the islands", "numbers", heads, rows, to)?;
     writeln!(to, "</section>")
 }
@@ -47,7 +46,8 @@ pub(crate) fn delays(net: &LineNetworkTotals, to: &mut impl Write) -> io::Result
             ]
         })
     });
-    let heads = "line, side, mean delay<br>s, largest κ, stood still<br>%, delay grew<br>times, delay shrank<br>times";
+    let heads =
+        "line, side, mean delay<br>s, largest κ, steady<br>%, delay grew<br>times, delay shrank<br>times";
     table("Delays of the lines", "numbers", heads, rows, to)?;
     writeln!(
         to,

@@ -28,24 +28,24 @@ const PLOT_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
 /// Asks to go along with every copy, and each page holds one.
 const PLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
 
-/// Everything the page tells.
+/// The content of the page.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// What a person calls the system.
+    /// The name of the system.
     pub name: &'a str,
     pub file: &'a str,
     pub outcome: RunEnd,
     pub summary: &'a Summary,
-    /// What to think of the energy defect.
+    /// The verdict on the energy defect.
     pub words: &'a str,
     /// Start and planned end, in seconds.
     pub span: (f64, f64),
-    /// Why steps had the size they had, in words; may be empty.
+    /// What limited the step sizes, as text; may be empty.
     pub reasons: &'a str,
     /// `None` where there are only results.
     pub computing: Option<Duration>,
     pub threads: usize,
-    /// How far signals are off, where that is known.
+    /// Signal errors, where a reference exists.
     pub monolithic: MonolithicReference<'a>,
     pub warnings: &'a [Warning],
     /// The system as a picture, where it is known.
@@ -72,13 +72,13 @@ pub struct ComponentFacts<'a> {
     pub facts: Vec<(String, String)>,
 }
 
-/// A message. What its code means stands beside it, since the page may be read where nobody can look it up.
+/// A message with the explanation of its code, since the page may be read without Cosimo.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Warning {
     /// Empty where it has none.
     pub code: &'static str,
     pub message: String,
-    /// What `cosimo explain-error` says of the code.
+    /// The text of `cosimo explain-error` for the code.
     pub meaning: String,
 }
 
@@ -135,7 +135,7 @@ fn head(report: &Report<'_>, script: &str, to: &mut impl Write) -> io::Result<()
     writeln!(to, "<p class=file><code>{}</code></p>\n</header>", HtmlText(report.file))
 }
 
-/// A run that did not come to its end says so before anything else.
+/// The banner of a run that did not finish.
 fn outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let (time, stop) = (instant(report.summary.time), report.span.1);
     match &report.outcome {
@@ -143,12 +143,12 @@ fn outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         RunEnd::Interrupted => writeln!(
             to,
             "<section class=\"banner stopped\" role=alert>\n<h2>Interrupted at t = {time} s of {stop} s</h2>\n\
-             <p>Everything below is about the part of the run before that.</p>\n</section>"
+             <p>The report covers the run up to that time.</p>\n</section>"
         ),
         RunEnd::Failed { error, hint } => writeln!(
             to,
             "<section class=\"banner failed\" role=alert>\n<h2>The run failed at t = {time} s of {stop} s</h2>\n\
-             <p class=message>{}</p>\n<p>{}</p>\n{}<p>Everything below is about the part of the run before that.</p>\n\
+             <p class=message>{}</p>\n<p>{}</p>\n{}<p>The report covers the run up to that time.</p>\n\
              </section>",
             code(&sentence(&error.message)),
             code(&sentence(hint)),
@@ -185,11 +185,11 @@ fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
             ("rejected", counters.rejected.to_string()),
             ("mean step", format!("{} s", number(summary.mean_step))),
         ]);
-        // Without an estimate it stays at nothing, which would look like praise.
+        // Without an estimate it stays 0, which would look like a small error.
         figures.extend(
             (summary.worst_indicator > 0.0).then(|| ("largest indicator", number(summary.worst_indicator))),
         );
-        figures.push(("computing", format!("{:.3} s", computing.as_secs_f64())));
+        figures.push(("wall time", format!("{:.3} s", computing.as_secs_f64())));
     } else {
         figures.extend([
             ("rows", report.curves.rows.to_string()),
@@ -230,7 +230,7 @@ fn meaning(warning: &Warning) -> String {
     )
 }
 
-/// Errors of signals, which the energy defect does not tell.
+/// Signal errors, which the energy defect does not bound.
 fn monolithic(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let MonolithicReference { about, ports } = report.monolithic;
     if ports.is_empty() {
@@ -248,7 +248,7 @@ fn monolithic(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         let share = known(*share, |share| format!("{:.4}", 100.0 * share));
         vec![HtmlText(name).to_string(), HtmlText(unit).to_string(), error, share, instant(*at).to_string()]
     });
-    let heads = "signal, unit, largest error, of largest value<br>%, at t<br>s";
+    let heads = "signal, unit, largest error, relative to peak<br>%, at t<br>s";
     table("Errors of signals", "numbers", heads, rows, to)?;
     writeln!(to, "</section>")
 }
@@ -274,7 +274,7 @@ pub(crate) fn table(
     writeln!(to, "</tbody>\n</table>\n</div>")
 }
 
-/// What a scenario did.
+/// The actions of a scenario.
 fn events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let Summary { events, more_events, .. } = report.summary;
     if events.is_empty() {
@@ -285,12 +285,12 @@ fn events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         writeln!(to, "<li>t = {} s: {}</li>", instant(*time), HtmlText(name))?;
     }
     if *more_events > 0 {
-        writeln!(to, "<li>and {more_events} more times</li>")?;
+        writeln!(to, "<li>and {more_events} more actions</li>")?;
     }
     writeln!(to, "</ul>\n</section>")
 }
 
-/// Who is coupled with whom, and where the time went.
+/// The couplings, and the wall time of components.
 fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let Some(diagram) = report.diagram else { return Ok(()) };
     writeln!(to, "<section aria-labelledby=system>\n<h2 id=system>System</h2>")?;
@@ -301,15 +301,15 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
                 (!diagram.signals.is_empty(), "Thin lines are signals."),
                 (
                     !diagram.bonds.is_empty(),
-                    "Thick lines are power bonds: the more energy they exchanged, the thicker. Arrows say where it went on \
-                     the whole, colours how large the energy defect is.",
+                    "Thick lines are power bonds: the more energy they exchanged, the thicker. Arrows show the net direction, \
+                     colours the energy defect.",
                 ),
                 (
                     !diagram.lines.is_empty(),
-                    "Double lines are delayed lines: what enters on one side arrives on the other after the delay that stands \
+                    "Double lines are transmission lines: a wave arrives at the other side after the delay shown \
                      beside it.",
                 ),
-                (timed, "Bars in boxes compare the time that simulators took."),
+                (timed, "Bars in boxes compare the wall time of simulators."),
             ]
             .into_iter()
             .filter_map(|(there, words)| there.then_some(words))
@@ -322,7 +322,7 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
             )?;
         }
         None => {
-            writeln!(to, "<p class=note>{} simulators are too many for a picture.</p>", diagram.units.len())?;
+            writeln!(to, "<p class=note>{} simulators are too many for a diagram.</p>", diagram.units.len())?;
         }
     }
     if timed {
@@ -331,33 +331,33 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "</section>")
 }
 
-/// Units that are listed without being asked for.
-const SHOWN_UNITS: usize = 12;
+/// Most components listed in an open table.
+const SHOWN_COMPONENTS: usize = 12;
 
 fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Result<()> {
     let mut units: Vec<&DiagramBox> = diagram.units.iter().collect();
     units.sort_by(|a, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)));
     let all: f64 = units.iter().filter_map(|unit| unit.seconds).sum();
     let whole = report.computing.map_or(0.0, |computing| computing.as_secs_f64());
-    let open = if units.len() <= SHOWN_UNITS { " open" } else { "" };
+    let open = if units.len() <= SHOWN_COMPONENTS { " open" } else { "" };
     let threads = match report.threads {
         1 => String::new(),
         threads => format!(", on {threads} threads at once"),
     };
     writeln!(
         to,
-        "<details{open}>\n<summary>Time per simulator: {} s inside their calls{threads}</summary>",
+        "<details{open}>\n<summary>Time per simulator: {} s in their calls{threads}</summary>",
         number(all)
     )?;
     let row = |name: &str, about: &str, seconds: f64| {
         let share = if whole > 0.0 { format!("{:.1}", 100.0 * seconds / whole) } else { "–".into() };
         vec![HtmlText(name).to_string(), HtmlText(about).to_string(), number(seconds), share]
     };
-    // With several threads units overlap, and there is no rest to speak of.
+    // With several threads components overlap, and the rest is not defined.
     let rest = (report.threads == 1 && whole > all)
         .then(|| row("everything else", "coupling, start, results, this report", whole - all));
     let rows = units.iter().map(|unit| row(&unit.name, &unit.about, unit.seconds.unwrap_or(0.0))).chain(rest);
-    let heads = "simulator, source, time<br>s, of computing<br>%";
+    let heads = "simulator, source, time<br>s, of wall time<br>%";
     table("Time per simulator", "\"numbers times\"", heads, rows, to)?;
     writeln!(to, "</details>")
 }
@@ -392,7 +392,7 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     }
     writeln!(
         to,
-        "<p>Transmitted energy went through the bond on the whole, counted from its first side; exchanged energy is what went \
+        "<p>Transmitted energy is the net energy through the bond, positive from its first side; exchanged energy is what went \
          through it either way. Residual energy is what the coupling created (positive) or destroyed (negative) on the way; \
          its absolute value, summed over all steps, is the energy defect. It says how well the coupling conserved energy and \
          is no bound on the error of any signal. The local error is half the mean absolute residual power: an estimate of the \
@@ -430,12 +430,12 @@ fn steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "<section aria-labelledby=steps>\n<h2 id=steps>Steps</h2>")?;
     let rejected = match report.summary.counters.rejected {
         0 => String::new(),
-        count => format!(" Triangles mark where steps were rejected and tried again, {count} times in all."),
+        count => format!(" Triangles mark rejected steps, {count} in total."),
     };
     let indicator = if report.summary.worst_indicator > 0.0 {
-        "The indicator is the estimate's number for a step: at 1, the tolerance is just met."
+        "The indicator is the estimated error of a step relative to the tolerance."
     } else {
-        "No estimate was at work, so there is no indicator."
+        "There is no indicator, as no error estimate was used."
     };
     writeln!(to, "<p>{indicator}{rejected}</p>\n<div class=pair>\n<div class=plot id=size></div>")?;
     if report.summary.worst_indicator > 0.0 {
@@ -472,7 +472,7 @@ fn plan(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 }
 
 fn origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
-    writeln!(to, "<section aria-labelledby=origin>\n<h2 id=origin>What went in</h2>")?;
+    writeln!(to, "<section aria-labelledby=origin>\n<h2 id=origin>Inputs</h2>")?;
     writeln!(
         to,
         "<div class=wide tabindex=0 role=region aria-label=\"Files and components\">\n<table class=facts>"
@@ -486,14 +486,14 @@ fn origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         let (about, fact, value) = (HtmlText(about), HtmlText(fact), HtmlText(value));
         writeln!(to, "<tr><th scope=row>{about}</th><td>{fact}</td><td><code>{value}</code></td></tr>")?;
     }
-    writeln!(to, "</table>\n</div>\n<h2>How it was made</h2>\n<dl class=made>")?;
+    writeln!(to, "</table>\n</div>\n<h2>Provenance</h2>\n<dl class=made>")?;
     for (name, value) in report.origin {
         writeln!(to, "<dt>{}</dt><dd><code>{}</code></dd>", HtmlText(name), HtmlText(value))?;
     }
     writeln!(to, "</dl>\n</section>")
 }
 
-/// Messages begin in lower case, as a terminal shows them behind a word; on a page they stand alone.
+/// Messages begin in lower case, as a terminal shows them after `error:`; on a page they begin a sentence.
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
@@ -510,7 +510,7 @@ fn code(message: &str) -> String {
     html
 }
 
-/// What is not known is left open.
+/// A dash for unknown values.
 fn known(value: f64, text: impl Fn(f64) -> String) -> String {
     if value.is_nan() { "–".into() } else { text(value) }
 }

@@ -1,4 +1,4 @@
-//! When steps were rejected, in bounded memory: no row tells, only a counter that grows between two of them.
+//! When steps were rejected, in bounded memory: rows do not contain them, only a counter that grows between two rows.
 
 use cosimo_core::groups::Groups;
 

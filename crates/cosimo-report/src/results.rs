@@ -1,4 +1,4 @@
-//! What a result file alone tells: its curves, and the ledger of bonds as far as rows of every step are there.
+//! The report of a result file alone: its curves, and the ledger of bonds if it has rows of every step.
 
 use cosimo_core::recorder::{Columns, Recorder, Table};
 use cosimo_engine::{BondSummary, BondTotals, Summary, Verdict};
@@ -12,7 +12,7 @@ const SAME: f64 = 1e-6;
 #[derive(Debug)]
 pub struct Results {
     pub summary: Summary,
-    /// What to think of it.
+    /// The verdict.
     pub words: String,
     pub start: f64,
     pub curves: Curves,
@@ -56,11 +56,11 @@ impl Results {
             ..Summary::default()
         };
         let words = if summary.bonds.is_empty() {
-            "the file holds no energies of bonds, so it says nothing about the coupling.".into()
+            "the file has no energies of bonds, so the coupling cannot be judged.".into()
         } else if measured {
             summary.text()
         } else {
-            "the file does not hold every step of all bonds, so the energy defect cannot be told from it. Record \
+            "the file does not have every step of all bonds, so the energy defect is not known. Record \
              `step.size` and all of `bond.*` at every communication point, or ask the run itself for a report."
                 .into()
         };
@@ -83,11 +83,11 @@ impl Results {
     }
 }
 
-/// The time and all columns that are wanted.
-fn thinned(table: &Table, room: CurveBudget, wanted: impl Fn(&String) -> bool) -> Curves {
+/// The time and all selected columns.
+fn thinned(table: &Table, room: CurveBudget, selected: impl Fn(&String) -> bool) -> Curves {
     let time = table.columns.names.iter().position(|name| name == "time");
     let rest =
-        (0..table.columns.names.len()).filter(|k| Some(*k) != time && wanted(&table.columns.names[*k]));
+        (0..table.columns.names.len()).filter(|k| Some(*k) != time && selected(&table.columns.names[*k]));
     let chosen: Vec<usize> = time.into_iter().chain(rest).collect();
     let unit = |k: &usize| table.columns.units.get(*k).cloned().unwrap_or_default();
     let columns = Columns {
