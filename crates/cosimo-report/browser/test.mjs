@@ -212,7 +212,7 @@ try {
 
   await step("the system is drawn, with the way that the energy went", async () => {
     const page = await open(join(out, "quarter-car.html"));
-    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 simulators, 1 bond, 0 wires");
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 simulators, 1 bond, 0 connections");
     assert.deepEqual(await page.locator(".diagram .name").allTextContents(), ["chassis", "wheel"]);
     assert.match(await page.textContent(".diagram .bond title"), /^bond strut\ntransmitted -750.* J from its first side/);
     assert.match(await page.textContent(".diagram .label"), /^strut 750.* J$/);
@@ -240,7 +240,7 @@ try {
   await step("lines are drawn as such, with delays over time", async () => {
     const path = report("spring-mass", join(examples, "spring-mass/system.toml"));
     const page = await open(path);
-    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 simulators, 0 bonds, 0 wires, 1 line");
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 simulators, 0 bonds, 0 connections, 1 line");
     assert.deepEqual(await page.locator(".diagram .name").allTextContents(), ["left", "right"]);
     assert.match(await page.textContent(".diagram .delayed title"), /^line spring\ntransmitted 145.* J from its first side\n(.*\n)*delay 1e-4 s, up to 8.* times that$/);
     assert.deepEqual(await page.locator(".diagram .label").allTextContents(), ["spring 145.2 J", "delay 1e-4 s"]);
@@ -499,7 +499,7 @@ try {
     const page = await open(path);
     const size = statSync(path).size;
     assert.ok(size < 20e6, `${size} bytes`);
-    assert.equal(await page.getAttribute(".diagram", "aria-label"), "100 simulators, 50 bonds, 100 wires");
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "100 simulators, 50 bonds, 100 connections");
     const overlaps = await page.evaluate(() => {
       const boxes = [...document.querySelectorAll(".diagram .unit > rect:first-of-type")].map((box) => box.getBoundingClientRect());
       return boxes.filter((a, k) => boxes.slice(0, k).some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;

@@ -168,7 +168,7 @@ fn a_line_is_hollow_and_has_its_delay() {
     ] {
         assert!(svg.contains(words), "{words} is missing: {svg}");
     }
-    assert!(svg.contains("aria-label=\"2 simulators, 0 bonds, 0 wires, 1 line\""), "{svg}");
+    assert!(svg.contains("aria-label=\"2 simulators, 0 bonds, 0 connections, 1 line\""), "{svg}");
     // From one to itself there is nothing to draw.
     pair.lines[0].ends = (0, 0);
     assert!(!drawn(&pair, &ledger).unwrap().contains("delayed"));

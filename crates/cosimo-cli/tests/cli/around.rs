@@ -115,7 +115,7 @@ fn a_stopped_run_is_saved_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let told = complaint(&output);
     assert!(
-        told.starts_with("exit 130") && told.contains("`cosimo resume system.checkpoint` goes on"),
+        told.starts_with("exit 130") && told.contains("resume with `cosimo resume system.checkpoint`"),
         "{told}"
     );
     run(&stopped, &["resume", "system.checkpoint", "--real-time=1e9"]);
@@ -133,7 +133,7 @@ fn a_finished_run_goes_on_to_a_later_end() {
     run(&whole, &[&["run", "system.toml", "--stop", "0.3"], &fixed[..], &OUT].concat());
     let first = ["run", "system.toml", "--stop", "0.2", "--checkpoint", "end,file=end.checkpoint"];
     let told = run(&longer, &[&first[..], &fixed, &OUT].concat());
-    assert!(told.contains("checkpoint in end.checkpoint"), "{told}");
+    assert!(told.contains("checkpoint: end.checkpoint"), "{told}");
     run(&longer, &["resume", "end.checkpoint", "--stop", "0.3", "--out", "rest.csv"]);
     assert_same_results(&whole, &longer);
     assert_eq!(read(&longer.join("rest.csv"), FORMATS).unwrap().values[0][0], 0.201);

@@ -58,8 +58,8 @@ fn own_steps_are_told() {
         stdout(&folder, &[&["explain", "system.toml"], &more[..]].concat())
     );
     let text = stdout(&folder, &[&["run", "system.toml", "--summary-json", "s.json"], &more[..]].concat());
-    assert!(text.contains("\nof its own: chassis 400 steps of 2.5e-4 s\n"), "{text}");
-    assert!(text.contains("\nof its own: wheel 20 steps of 0.005 s\n"), "{text}");
+    assert!(text.contains("\nmulti-rate: chassis 400 steps of 2.5e-4 s\n"), "{text}");
+    assert!(text.contains("\nmulti-rate: wheel 20 steps of 0.005 s\n"), "{text}");
     let summary: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(folder.join("s.json")).unwrap()).unwrap();
     assert_eq!(

@@ -61,7 +61,7 @@ fn two_threads_share_one_python_and_end_cleanly() {
     }
     // The Python on the path does as well, if it is one that can be loaded.
     let output = command(&folder, &["info", "Mass3.fmu"]).env_remove("COSIMO_LIBPYTHON").output().unwrap();
-    if text(&output).contains("runs here    yes") {
+    if text(&output).contains("loadable here yes") {
         let output =
             command(&folder, &["run", "system.toml"]).env_remove("COSIMO_LIBPYTHON").output().unwrap();
         assert!(output.status.success(), "{}", text(&output));

@@ -19,14 +19,14 @@ fn a_report_holds_verdict_plan_and_origin() {
     let output = cosimo(&folder, &args);
     assert!(output.status.success(), "{}", complaint(&output));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("results in rows.csv\nreport in page.html\n"), "{said}");
+    assert!(said.contains("results: rows.csv\nreport: page.html\n"), "{said}");
     let page = read(&folder, "page.html");
     let explained = cosimo(&folder, &["explain", "system.toml", "--set", "mc=500"]);
     let plan = String::from_utf8(explained.stdout).unwrap().replace('"', "&quot;");
     for wanted in [
         "<h1>report</h1>",
         "Energy defect of bond <code>strut</code>",
-        "aria-label=\"2 simulators, 1 bond, 0 wires\"",
+        "aria-label=\"2 simulators, 1 bond, 0 connections\"",
         "<th scope=row>everything else</th>",
         plan.trim_end(),
         &cosimo::hash::sha256(read(&folder, "system.toml").as_bytes()),
@@ -107,7 +107,7 @@ fn results_alone_have_a_report() {
     let verdict =
         told.split("created or destroyed, ").nth(1).unwrap().split(" of the energy").next().unwrap();
     let reported = cosimo(&folder, &["report", "rows.parquet"]);
-    assert_eq!(String::from_utf8(reported.stdout).unwrap(), "report in rows.html\n");
+    assert_eq!(String::from_utf8(reported.stdout).unwrap(), "report: rows.html\n");
     let page = read(&folder, "rows.html");
     let hash = cosimo::hash::sha256(&std::fs::read(folder.join("rows.parquet")).unwrap());
     for wanted in ["<h1>rows</h1>", verdict, &hash, "0 to 0.1 s"] {

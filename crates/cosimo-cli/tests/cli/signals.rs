@@ -51,7 +51,7 @@ fn every_signal_that_ends_a_run_keeps_its_rows() {
         assert_eq!(output.status.code(), Some(128 + number), "{signal}: {}", complaint(&output));
         let told = complaint(&output);
         assert!(
-            told.contains("interrupted at t = ") && told.contains("the rows so far are complete"),
+            told.contains("interrupted at t = ") && told.contains("result files are complete up to there"),
             "{told}"
         );
         rows_are_whole(&folder, &output);

@@ -70,7 +70,7 @@ fn the_strict_profile_makes_errors_of_warnings() {
     wheel(&folder, Version::Three, "<ModelVariables>", "<ModelVariables>");
     assert_eq!(
         said(&folder, &["modelDescription.xml", "--strict"]),
-        "exit 0\nmodelDescription.xml (FMI 3.0): nothing to complain about\n"
+        "exit 0\nmodelDescription.xml (FMI 3.0): no problems found\n"
     );
 }
 

@@ -120,7 +120,7 @@ fn without_an_undivided_form_it_is_said_why() {
     std::fs::write(folder.join("s.toml"), "[[action]]\nat = 1.0\nstuck = \"left.x_far\"\n").unwrap();
     let said = told(&folder, &["system.toml", "--scenario", "s.toml"]);
     assert!(
-        said.contains("no monolithic reference: the `[reference]` knows nothing of the scenario"),
+        said.contains("no monolithic reference: the `[reference]` does not include the scenario"),
         "{said}"
     );
 }

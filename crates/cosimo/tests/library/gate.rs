@@ -80,10 +80,10 @@ fn everything_that_is_wrong_is_said_at_once() {
         gate(certificate, limits).unwrap_err().iter().map(ToString::to_string).collect()
     };
     let none = GateCriteria::default();
-    assert!(refused(&json!([1, 2]), &none)[0].contains("no certificate of Cosimo"));
-    assert!(refused(&json!({ "certificate": "else" }), &none)[0].ends_with("got \"else\""));
-    let other = json!({ "certificate": KIND, "version": 1 });
-    assert_eq!(refused(&other, &none), ["this is a certificate of version 1; this Cosimo reads version 2"]);
+    assert!(refused(&json!([1, 2]), &none)[0].contains("not a certificate of Cosimo"));
+    assert!(refused(&json!({ "certificate": "else" }), &none)[0].ends_with("found \"else\""));
+    let other = json!({ "certificate": KIND, "version": 2 });
+    assert_eq!(refused(&other, &none), ["this is a certificate of version 2; this Cosimo reads version 1"]);
     let mut broken = certificate();
     broken["steps"]["rejected"] = "NaN".into();
     broken["bonds"][0]["energy_defect"] = json!(-1.0);

@@ -74,7 +74,7 @@ fn what_is_not_there_is_said() {
     let error = overlay(&[one()], &wanted).unwrap_err();
     assert_eq!(
         (error.to_string(), error.hint()),
-        ("no signal is called `m.f`".into(), Some("did you mean `m.F`?"))
+        ("no signal matches `m.f`".into(), Some("did you mean `m.F`?"))
     );
     let bare = source("c.csv", &[("time", "s", &[0.0])]);
     assert_eq!(overlay(&[bare], &PlotSelection::default()).unwrap_err(), OverlayError::Bare("c.csv".into()));
