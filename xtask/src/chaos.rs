@@ -15,7 +15,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
             Some(((_, _, value), number)) => *value = number,
             None => {
                 return Err(format!(
-                    "`{}` is not understood; known are --kills N, --levels N and --seed N",
+                    "`{}` is unknown; expected --kills N, --levels N and --seed N",
                     pair.join(" ")
                 ));
             }

@@ -39,7 +39,7 @@ pub(crate) fn works(mut command: Command) -> bool {
     silent.status().is_ok_and(|status| status.success())
 }
 
-/// Debian packages, for who may install them.
+/// Debian packages, installed as root only.
 pub(crate) fn install(packages: &[&str]) -> bool {
     let apt_get = |arguments: &[&str]| {
         let mut apt_get = Command::new("apt-get");
@@ -71,7 +71,7 @@ pub(crate) fn target(root: &Path) -> Result<PathBuf, String> {
     folder.ok_or_else(|| "cargo names no target folder".into())
 }
 
-/// Builds the `cosimo` command and tells where it is: the one that the tests of the command line run. Built by itself it
+/// Builds the `cosimo` command and returns its path: the one that the tests of the command line run. Built by itself it
 /// would have dependencies with other features than `cargo test --workspace`, and a tenth of them, the slowest, be built twice.
 pub(crate) fn cosimo(root: &Path) -> Result<PathBuf, String> {
     let build = ["--no-run", "--test", "cli", "--message-format", "json-render-diagnostics"];
@@ -79,7 +79,7 @@ pub(crate) fn cosimo(root: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| "cargo built no `cosimo`".into())
 }
 
-/// The command among what cargo says it has built.
+/// The command among the artifacts that cargo lists.
 fn executable(messages: &str) -> Option<PathBuf> {
     messages.lines().rev().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;

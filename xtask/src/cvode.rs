@@ -42,7 +42,7 @@ pub(crate) fn set_up(_: &Path) -> TaskResult {
         return Ok(());
     }
     println!("{before}: not there; asking apt-get");
-    // Fails without a word for anybody but root, and where there is no apt-get.
+    // Fails silently without root rights, and where there is no apt-get.
     command::install(&["cmake", "libclang-dev"]);
     match missing() {
         after if after.is_empty() => Ok(()),

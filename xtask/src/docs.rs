@@ -367,7 +367,7 @@ impl Document<'_> {
                     }
                 },
                 (language, "") => problems.push(format!("{at}: a block of `{language}` needs a marker")),
-                (language, key) => problems.push(format!("{at}: `{key}` says nothing about `{language}`")),
+                (language, key) => problems.push(format!("{at}: `{key}` does not apply to `{language}`")),
             }
         }
         Ok(update.then(|| lines.join("\n") + "\n"))

@@ -25,7 +25,7 @@ const BUILD: &[&str] = &[
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     if let Some(option) = arguments.iter().find(|argument| argument.starts_with('-')) {
-        return Err(format!("`{option}` is not understood; known are a folder and the beginnings of names"));
+        return Err(format!("`{option}` is unknown; expected a folder and the beginnings of names"));
     }
     let (folder, names) = match arguments {
         [] => (None, &[][..]),
@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     command::show(pack)
 }
 
-/// The file among what cargo says it has built.
+/// The file among the artifacts that cargo lists.
 fn library(messages: &str, name: &str) -> Option<PathBuf> {
     messages.lines().rev().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;

@@ -27,7 +27,7 @@ enum Look {
     Name,
 }
 
-const METHODS: &str = "the engine knows traits, never a concrete method";
+const METHODS: &str = "the engine uses traits, never a concrete method";
 
 /// Methods whose name is a key of a system file, too.
 const KEYS: &[&str] = &["hold"];

@@ -44,7 +44,7 @@ fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// The graph as cargo sees it. Dev-dependencies are exempt: tests may know anybody.
+/// The graph as cargo sees it. Dev-dependencies are exempt: tests may depend on any crate.
 fn real(metadata: &Value) -> Result<Graph, String> {
     let list = |value: &Value, key: &str| {
         value[key].as_array().cloned().ok_or_else(|| format!("cargo metadata has no list of {key}"))

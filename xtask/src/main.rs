@@ -24,7 +24,7 @@ mod test_runner;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// `Err` is what to print; a task that fails has said everything else before.
+/// `Err` is the message to print; a failed task has printed everything else before.
 type TaskResult = Result<(), String>;
 
 struct Task {
@@ -44,7 +44,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "check-layers",
         arguments: "",
-        summary: "who depends on whom, against ARCHITECTURE.md, and what must be absent where",
+        summary: "dependencies between crates, against ARCHITECTURE.md, and forbidden dependencies",
         run: layers::run,
     },
     Task {
@@ -80,7 +80,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "fuzz",
         arguments: "[--seconds N]",
-        summary: "random files through all that reads them, for a minute unless told otherwise",
+        summary: "fuzzing of all file readers, for a minute by default",
         run: fuzz::run,
     },
     Task {

@@ -26,7 +26,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
     Ok(())
 }
 
-/// Makes it if it is not there, and returns the variables that tell tests about it.
+/// Makes it if it is not there, and returns the environment variables for tests.
 pub(crate) fn environment(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
     let folder = command::target(root)?.join("python");
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -67,7 +67,7 @@ fn library(python: &Path) -> Result<PathBuf, String> {
     }
     let package = format!("libpython{version}");
     println!("{package} is missing; asking apt-get for it");
-    // Fails without a word for anybody but root, and where there is no apt-get.
+    // Fails silently without root rights, and where there is no apt-get.
     command::install(&[&package]);
     look()?.1.ok_or_else(|| format!("Python {version} has no shared library here; install {package}"))
 }

@@ -42,7 +42,7 @@ enum Work {
 }
 
 struct Tool {
-    /// `cargo <subcommand> --version` tells whether it is there.
+    /// `cargo <subcommand> --version` succeeds if it is installed.
     subcommand: &'static str,
     name: &'static str,
     /// What rustup calls it, if rustup has it.
