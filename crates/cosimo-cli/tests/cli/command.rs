@@ -111,12 +111,12 @@ fn what_was_found_out_is_told() {
     };
     let (line, json) = found(&["--step", "1e-3", "--method", "controller=fixed"]);
     assert!(line.starts_with("identified: models in use from t = 0.0"), "{line}");
-    assert!(line.contains("of their size"), "{line}");
+    assert!(line.contains("relative error of predicted responses"), "{line}");
     assert!(json["wanted"] == 2 && json["steps"].as_u64().unwrap() > 100, "{json}");
     assert!(json["first_at"].as_f64().unwrap() < 0.05 && json["quality"].is_f64(), "{json}");
     let (line, json) = found(&[]);
     assert!(
-        line.contains("no model of the 2 simulators was good enough to be used; it takes steps"),
+        line.contains("none of the 2 simulators could be modelled well enough; identification needs"),
         "{line}"
     );
     assert!(json["first_at"].is_null() && json["steps"] == 0, "{json}");

@@ -68,8 +68,8 @@ fn what_a_unit_does_not_say_is_said() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         json["warnings"][0],
-        "the unit does not say on which inputs these outputs depend at once, so all are assumed: q (`parameters \
-         = { \"cosimo.feedthrough\" = \"probed\" }` finds out, `\"none\"` says that there are none)"
+        "the FMU does not declare on which inputs these outputs depend directly, so all are assumed: q (`parameters \
+         = { \"cosimo.feedthrough\" = \"probed\" }` probes them, `\"none\"` declares that there are none)"
     );
 }
 
