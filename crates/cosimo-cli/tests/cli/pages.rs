@@ -56,8 +56,8 @@ const SPACES: &str =
 #[rustfmt::skip]
 const SSP: &[Example<'static>] = &[
     example("ssp/xml", "never closed", &[(SSD, "</ssd:System>\n  <ssd:Enumerations>", "<ssd:Enumerations>")]),
-    example("ssp/encoding", "letters in Latin-1", &[(SSD, "a note", "une pièce")]),
-    example("ssp/unreadable", "no zip archive", &[(SSD, WHEEL, "type=\"application/x-ssp-package\" source=\"resources/values.ssv\"")]),
+    example("ssp/encoding", "a file in Latin-1", &[(SSD, "a note", "une pièce")]),
+    example("ssp/unreadable", "not a zip archive", &[(SSD, WHEEL, "type=\"application/x-ssp-package\" source=\"resources/values.ssv\"")]),
     example("ssp/root", "a parameter set", &[(SSD, "", include_str!("../../../cosimo-ssp/tests/fixtures/resources/values.ssv"))]),
     example("ssp/namespace", "`<System>` without the prefix", &[
         (SSD, "<ssd:System name=\"top\"", "<System name=\"top\""),
@@ -74,7 +74,7 @@ const SSP: &[Example<'static>] = &[
         (SSD, "endConnector=\"mc\"/>\n    </ssd:Connections>", "endConnector=\"mc\"/>\n    </ssd:Conections>"),
     ]),
     example("ssp/value", "`factor=\"0\"`", &[(SSD, "factor=\"1000\"", "factor=\"0\"")]),
-    example("ssp/type", "exchanges texts", &[(SSD, "kind=\"output\"><ssc:Real unit=\"N\"/>", "kind=\"output\"><ssc:String/>")]),
+    example("ssp/type", "a connector for strings", &[(SSD, "kind=\"output\"><ssc:Real unit=\"N\"/>", "kind=\"output\"><ssc:String/>")]),
     example("ssp/binary", "`<ssv:Binary value=\"00ff\"/>`", &[(VALUES, "<ssv:String value=\"rk4\"/>", "<ssv:Binary value=\"00ff\"/>")]),
     example("ssp/name", "`name=\"pump/1\"`", &[
         (SSD, "<ssd:Component name=\"wheel\"", "<ssd:Component name=\"pump/1\""),
@@ -139,7 +139,7 @@ const SUM: &str = "<Functions><Sum name=\"sum\" inputCount=\"2\"/></Functions><C
 #[rustfmt::skip]
 const OSP: &[Example<'static>] = &[
     example("osp/xml", "never closed", &[(XML, "</Connections>\n", "")]),
-    example("osp/encoding", "letters in Latin-1", &[(XML, "<Simulators>", "<!-- pièce --><Simulators>")]),
+    example("osp/encoding", "a file in Latin-1", &[(XML, "<Simulators>", "<!-- pièce --><Simulators>")]),
     example("osp/root", "MODEL_OspModelDescription.xml given", &[(XML, "OspSystemStructure", "OspModelDescription")]),
     example("osp/namespace", "without `xmlns`", &[(XML, " xmlns=\"http://opensimulationplatform.com/MSMI/OSPSystemStructure\"", "")]),
     example("osp/version", "`version=\"1.0\"`", &[(XML, "version=\"0.1\"", "version=\"1.0\"")]),
@@ -152,7 +152,7 @@ const OSP: &[Example<'static>] = &[
     example("osp/duplicate", "two `<Simulator name=\"mass\">`", &[(XML, "<Simulators>",
         "<Simulators><Simulator name=\"mass\" source=\"native:quarter-car/wheel\"/>\
          <Simulator name=\"mass\" source=\"native:quarter-car/wheel\"/>")]),
-    example("osp/source", "an address of the network", &[(XML, "native:quarter-car/wheel", "http://example.com/wheel.fmu")]),
+    example("osp/source", "a network address", &[(XML, "native:quarter-car/wheel", "http://example.com/wheel.fmu")]),
     example("osp/step", "`stepSize=\"0.025\"` where `<BaseStepSize>` is 0.01", &[
         (XML, "stepSize=\"2e-3\"", "stepSize=\"0.025\""), (XML, "<BaseStepSize>1e-3", "<BaseStepSize>0.01")]),
     example("osp/end", "with `<StartTime>` only", &[(XML, "<EndTime>0.1</EndTime>", "<StartTime>0</StartTime>")]),
@@ -198,7 +198,7 @@ const SCENARIO: &[Example<'static>] = &[
     example("scenario/condition", "`when = \"wheel.v\"`", &[(ACTS, "", "[[action]]\nwhen = \"wheel.v\"\nstop = true\n")]),
     example("scenario/instant", "`at = 20.0` in a run that ends at", &[(ACTS, "", "[[action]]\nat = 20.0\nstop = true\n")]),
     example("scenario/parameter", "does not exist", &[(ACTS, "", "[[action]]\nat = 1.0\nparameter = \"chassis.mass\"\nto = 2.0\n")]),
-    example("scenario/port", "setting an input that a wire drives", &[(ACTS, "", "[[action]]\nat = 1.0\nset = \"wheel.F\"\nto = 0.0\n")]),
+    example("scenario/port", "`set` for a connected input", &[(ACTS, "", "[[action]]\nat = 1.0\nset = \"wheel.F\"\nto = 0.0\n")]),
 ];
 
 /// Examples that no change of a line makes.
@@ -206,7 +206,7 @@ fn made() -> Vec<(&'static str, &'static str, PathBuf, Vec<&'static str>)> {
     let mut made = Vec::new();
     let wrong = TO_WHEEL.replace("\"F\"", "\"flw\"") + "\n";
     let many = fixture("page-more", &[(TO_WHEEL, wrong.repeat(1100).as_str())]);
-    made.push(("ssp/more", "into a thousand connections", many, vec!["check", "--no-forecast", SSD]));
+    made.push(("ssp/more", "in a thousand connections", many, vec!["check", "--no-forecast", SSD]));
     let nested: String = (0..40)
         .map(|k| {
             let next = |name: &str| {
@@ -232,17 +232,17 @@ fn made() -> Vec<(&'static str, &'static str, PathBuf, Vec<&'static str>)> {
     fs::write(growing.join(SSD), text).unwrap();
     made.push((
         "ssp/too-many",
-        "refer to the next one many times over",
+        "contain the next one many times",
         growing,
         vec!["check", "--no-forecast", SSD],
     ));
     let written = folder("page-written");
     system(&written, &[("native:quarter-car/wheel", "wheel.fmu")]);
-    made.push(("ssp/cannot-open", "the FMU is not there", written, vec!["convert", "system.toml", "a.ssp"]));
+    made.push(("ssp/cannot-open", "whose FMU is missing", written, vec!["convert", "system.toml", "a.ssp"]));
     let line = folder("page-line");
     let example = crate::common::root().join("examples/spring-mass/system.toml");
     fs::copy(example, line.join("system.toml")).unwrap();
-    made.push(("ssp/annotated", "a delayed line", line, vec!["convert", "system.toml", "a.ssp"]));
+    made.push(("ssp/annotated", "a transmission line", line, vec!["convert", "system.toml", "a.ssp"]));
     made
 }
 
