@@ -19,13 +19,13 @@ pub(crate) fn zip(package: &Package, report: &mut Findings) {
 
 pub(crate) fn size(package: &Package, report: &mut Findings) {
     if let Some((found, wanted)) = &package.excess {
-        report.find(Spot::default(), "the archive is larger than any unit", found.as_str(), wanted.as_str());
+        report.find(Spot::default(), "the archive is larger than any FMU", found.as_str(), wanted.as_str());
     }
 }
 
 pub(crate) fn ending(package: &Package, report: &mut Findings) {
     if !package.bare && !package.name.ends_with(".fmu") {
-        let message = "the file has another ending than that of a unit";
+        let message = "the file has another ending than that of an FMU";
         report.find(Spot::default(), message, format!("`{}`", package.name), "a name that ends in .fmu");
     }
 }
@@ -46,7 +46,7 @@ fn each(
 }
 
 pub(crate) fn path(package: &Package, report: &mut Findings) {
-    each(package, report, "an entry leads out of the unit", "a relative path without `..`", |entry| {
+    each(package, report, "an entry leads out of the FMU", "a relative path without `..`", |entry| {
         entry.leads_out.then(|| format!("`{}`", entry.written))
     });
 }
@@ -167,7 +167,7 @@ pub(crate) fn implementation(model: &ModelDescription<'_>, report: &mut Findings
     if !package.bare && !sources && package.below("binaries/").next().is_none() {
         report.find(
             Spot::default(),
-            "the unit has no implementation",
+            "the FMU has no implementation",
             "neither sources nor binaries",
             "a library in binaries, or sources",
         );

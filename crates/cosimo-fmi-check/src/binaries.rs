@@ -83,7 +83,7 @@ pub(crate) fn library_missing(model: &ModelDescription<'_>, report: &mut Finding
     }
 }
 
-/// The libraries that are the unit itself.
+/// The libraries that are the FMU itself.
 fn own<'m>(model: &'m ModelDescription<'_>) -> impl Iterator<Item = &'m Library> {
     let names: BTreeSet<String> = identifiers(model).into_iter().map(str::to_owned).collect();
     model.package.libraries.iter().filter(move |library| names.contains(&library.stem))
@@ -169,7 +169,7 @@ const EXCHANGE_THREE: &str = "\
 const COSIMULATION_THREE: &str = "InstantiateCoSimulation EnterStepMode GetOutputDerivatives DoStep";
 const SCHEDULED_THREE: &str = "InstantiateScheduledExecution ActivateModelPartition";
 
-/// Without these no importer can run a unit.
+/// Without these no importer can run an FMU.
 const NEEDED: &str = "\
     InstantiateModel FreeModelInstance Initialize InstantiateSlave InitializeSlave TerminateSlave \
     FreeSlaveInstance Instantiate InstantiateModelExchange InstantiateCoSimulation \
@@ -304,7 +304,7 @@ pub(crate) fn build_configuration(model: &ModelDescription<'_>, report: &mut Fin
             let list: Vec<&str> = known.iter().copied().collect();
             report.find(
                 source.attribute(node, "modelIdentifier"),
-                "a build configuration is for no interface of the unit",
+                "a build configuration is for no interface of the FMU",
                 format!("`{identifier}`"),
                 format!("a model identifier of the description: {}", list.join(", ")),
             );

@@ -1,4 +1,4 @@
-//! Rules about `<ModelExchange>`, `<CoSimulation>` and `<ScheduledExecution>`: what a unit offers, and flags that
+//! Rules about `<ModelExchange>`, `<CoSimulation>` and `<ScheduledExecution>`: what an FMU offers, and flags that
 //! contradict each other.
 
 use cosimo_fmi::description::{Causality, Fmi, VariableType};
@@ -15,7 +15,7 @@ pub(crate) fn none(model: &ModelDescription<'_>, report: &mut Findings) {
         } else {
             "`<ModelExchange>`, `<CoSimulation>` or `<ScheduledExecution>`"
         };
-        report.find(model.source.element(model.root), "the unit offers no kind of interface", "none", wanted);
+        report.find(model.source.element(model.root), "the FMU offers no kind of interface", "none", wanted);
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn clocks_and_events(model: &ModelDescription<'_>, report: &mut Findi
     if !matches!(kind.attribute("hasEventMode").map(str::trim), Some("true" | "1")) {
         report.find(
             model.source.attribute(kind, "hasEventMode"),
-            "the unit has clocks and no event mode",
+            "the FMU has clocks and no event mode",
             format!(
                 "clock `{}`, hasEventMode {}",
                 clock.name,

@@ -98,7 +98,7 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// All that was found in a unit.
+/// All that was found in an FMU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Validation {
     /// As the description spells it, where it could be read.

@@ -136,7 +136,7 @@ fn initial_unknown(
 ) -> Result<&'static str, bool> {
     let variable = &model.variables[index];
     let open = matches!(variable.initial, Some(Initial::Approx | Initial::Calculated));
-    // Clocked variables and clocks are there where the unit wants to initialise them.
+    // Clocked variables and clocks are there where the FMU wants to initialise them.
     let free = variable.is_clocked() || variable.kind == Some(VariableType::Clock);
     match variable.causality {
         Some(Causality::Output) if open && !free => Ok("an output that is not exact"),

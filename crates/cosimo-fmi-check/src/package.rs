@@ -393,7 +393,7 @@ fn is_xml(source: &mut File) -> io::Result<bool> {
     Ok(rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'<'))
 }
 
-/// Platform, name and ending of a file that is directly in a platform's folder and could be the unit.
+/// Platform, name and ending of a file that is directly in a platform's folder and could be the FMU.
 fn library_parts(name: &str) -> Option<(String, String, String)> {
     let (platform, file) = name.strip_prefix("binaries/")?.split_once('/')?;
     let (stem, ending) = file.rsplit_once('.')?;

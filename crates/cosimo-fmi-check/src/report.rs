@@ -68,7 +68,7 @@ pub struct Finding {
     pub wanted: String,
 }
 
-/// A place in a unit.
+/// A place in an FMU.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Spot {
     /// The entry of the archive; empty where it is about all of it, or there is none.

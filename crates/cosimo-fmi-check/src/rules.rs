@@ -29,24 +29,24 @@ macro_rules! rules {
 pub const RULES: &[Rule] = rules! {
     "archive/zip", Error, Package(archive::zip):
         ["FMU distribution", "2.3", "2.5"],
-        "a unit is a complete zip archive",
-        "fetch or export the unit again";
+        "an FMU is a complete zip archive",
+        "fetch or export the FMU again";
     "archive/size", Error, Package(archive::size):
         ["", "", ""],
         "an archive stays within the limits of Cosimo; the standard has none",
-        "no unit needs that; do not trust this file";
+        "no FMU needs that; do not trust this file";
     "archive/ending", Warning, Package(archive::ending):
         ["FMU distribution", "2.3", "2.5"],
-        "the file of a unit ends in .fmu",
+        "the file of an FMU ends in .fmu",
         "rename the file";
     "archive/path", Error, Package(archive::path):
         ["FMU distribution", "2.3", "2.5"],
-        "entries stay inside the unit",
-        "zip the unit again, with relative paths; do not trust this file";
+        "entries stay inside the FMU",
+        "zip the FMU again, with relative paths; do not trust this file";
     "archive/backslash", Warning, Package(archive::backslash):
         ["FMU distribution", "2.3", "2.5"],
         "paths in the archive have forward slashes",
-        "zip the unit again with a tool that writes forward slashes";
+        "zip the FMU again with a tool that writes forward slashes";
     "archive/link", Error, Package(archive::link):
         ["FMU distribution", "2.3", "2.5"],
         "entries are files and folders",
@@ -54,15 +54,15 @@ pub const RULES: &[Rule] = rules! {
     "archive/method", Error, Package(archive::method):
         ["FMU distribution", "2.3", "2.5"],
         "entries are deflated or stored",
-        "zip the unit again by the usual method, which is called deflate";
+        "zip the FMU again by the usual method, which is called deflate";
     "archive/encryption", Error, Package(archive::encryption):
         ["FMU distribution", "2.3", "2.5"],
         "entries are not encrypted",
-        "zip the unit again without a password";
+        "zip the FMU again without a password";
     "archive/damage", Error, Package(archive::damage):
         ["FMU distribution", "2.3", "2.5"],
         "entries can be unpacked",
-        "fetch or export the unit again";
+        "fetch or export the FMU again";
     "archive/duplicate", Depends, Package(archive::duplicate):
         ["FMU distribution", "2.3", "2.5"],
         "each name is in the archive once",
@@ -85,8 +85,8 @@ pub const RULES: &[Rule] = rules! {
         "zip the contents of the folder, not the folder itself";
     "archive/implementation", Error, Model(archive::implementation):
         ["FMU distribution", "2.3", "2.5"],
-        "a unit has binaries or sources",
-        "export the unit again with binaries";
+        "an FMU has binaries or sources",
+        "export the FMU again with binaries";
     "archive/companion", Warning, Model(archive::companions):
         ["", "", "2.5.1"],
         "a picture as SVG has one as PNG beside it, and licences have an entry point",
@@ -98,7 +98,7 @@ pub const RULES: &[Rule] = rules! {
     "xml/well-formed", Error, Package(structure::well_formed):
         ["description schema", "2.2", "2.4"],
         "descriptions are well-formed XML",
-        "correct the file, or export the unit again";
+        "correct the file, or export the FMU again";
     "xml/encoding", Warning, Package(structure::encoding):
         ["description schema", "2.2", "2.4"],
         "descriptions are in UTF-8 and say so in their first line",
@@ -141,8 +141,8 @@ pub const RULES: &[Rule] = rules! {
         "remove the text";
     "kind/none", Error, Model(kinds::none):
         ["", "2.2.1", "2.4.1"],
-        "a unit offers at least one kind of interface",
-        "add the element of the kind that the unit implements";
+        "an FMU offers at least one kind of interface",
+        "add the element of the kind that the FMU implements";
     "kind/identifier", Warning, Model(kinds::identifier):
         ["attributes of the model description", "3.3.1, 4.3.1", "2.4.2"],
         "a model identifier is a name in C",
@@ -157,7 +157,7 @@ pub const RULES: &[Rule] = rules! {
         "set both flags, or none";
     "kind/clocks", Warning, Model(kinds::clocks_and_events):
         ["", "", "4.4"],
-        "a unit with clocks has an event mode",
+        "an FMU with clocks has an event mode",
         "set hasEventMode, or leave the clocks out";
     "kind/fixed-step", Warning, Model(kinds::fixed_step):
         ["", "", "4.4"],
@@ -385,7 +385,7 @@ pub const RULES: &[Rule] = rules! {
         "add previous and clocks to the variable, or the entry";
     "terminal/version", Warning, Model(terminals::version):
         ["", "", "2.4.9"],
-        "terminals are of the version of the unit",
+        "terminals are of the version of the FMU",
         "write the same fmiVersion into both files";
     "terminal/duplicate", Warning, Model(terminals::duplicate_name):
         ["", "", "2.4.9.2"],
@@ -418,7 +418,7 @@ pub const RULES: &[Rule] = rules! {
     "binary/format", Depends, Model(binaries::library_format):
         ["FMU distribution", "2.3", "2.5.1.4"],
         "libraries are libraries of their platform",
-        "export the unit again";
+        "export the FMU again";
     "binary/machine", Depends, Model(binaries::library_machine):
         ["FMU distribution", "2.3", "2.5.1.4"],
         "libraries are made for the machine that their folder names",
@@ -441,6 +441,6 @@ pub const RULES: &[Rule] = rules! {
         "list the files to compile";
     "source/configuration", Warning, Model(binaries::build_configuration):
         ["", "", "2.5.1.3"],
-        "build configurations are for the interfaces of the unit, one for each platform",
+        "build configurations are for the interfaces of the FMU, one for each platform",
         "correct modelIdentifier or platform";
 };

@@ -33,13 +33,13 @@ fn members<'a>(terminal: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
 
 pub(crate) fn version(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
-    let (own, unit) = (root.attribute("fmiVersion"), model.root.attribute("fmiVersion"));
-    if own.is_some() && own != unit {
+    let (own, fmu) = (root.attribute("fmiVersion"), model.root.attribute("fmiVersion"));
+    if own.is_some() && own != fmu {
         report.find(
             source.attribute(root, "fmiVersion"),
-            "the terminals are of another version than the unit",
+            "the terminals are of another version than the FMU",
             format!("\"{}\"", own.unwrap_or_default()),
-            format!("\"{}\"", unit.unwrap_or_default()),
+            format!("\"{}\"", fmu.unwrap_or_default()),
         );
     }
 }

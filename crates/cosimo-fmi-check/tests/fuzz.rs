@@ -1,5 +1,5 @@
-//! Units that nobody wrote: valid ones, changed at random with their structure in mind, through the code that reads
-//! units from outside. Nothing may panic, hang or take memory without end.
+//! FMUs that nobody wrote: valid ones, changed at random with their structure in mind, through the code that reads
+//! FMUs from outside. Nothing may panic, hang or take memory without end.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
@@ -105,12 +105,12 @@ fn run(input: &Input, folder: &Path) {
             }
         }
         Input::Archive(bytes) => {
-            let file = folder.join("unit.fmu");
+            let file = folder.join("model.fmu");
             fs::write(&file, bytes).unwrap();
             let _ = validate(&file, Profile::Strict);
             let cache = folder.join("cache");
-            if let Ok(unit) = Fmu::open(&file, &Cache::at(&cosimo_fmi::UNIT, &cache)) {
-                let _ = unit.obstacle();
+            if let Ok(fmu) = Fmu::open(&file, &Cache::at(&cosimo_fmi::FMU_ARCHIVE, &cache)) {
+                let _ = fmu.obstacle();
             }
             let _ = fs::remove_dir_all(&cache);
         }

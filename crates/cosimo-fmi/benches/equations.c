@@ -1,4 +1,4 @@
-/* A bare loop over the three calls that one right-hand side of a unit for model exchange takes: FMI 2.0, without inputs.
+/* A bare loop over the three calls that one right-hand side of an FMU for model exchange takes: FMI 2.0, without inputs.
    `equations LIBRARY RESOURCES GUID COUNT` prints nanoseconds per right-hand side, the least of ten rounds. */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -31,15 +31,15 @@ int main(int count, char **words) {
     void *library = dlopen(words[1], RTLD_NOW);
     if (!library) return fprintf(stderr, "%s\n", dlerror()), 1;
     Callbacks callbacks = {say, calloc, free, NULL, NULL};
-    void *unit = CALL(void *, "Instantiate", const char *, int, const char *, const char *, const Callbacks *, int, int)(
+    void *component = CALL(void *, "Instantiate", const char *, int, const char *, const char *, const Callbacks *, int, int)(
         "bare", 0, words[3], words[2], &callbacks, 0, 0);
-    if (!unit) return fprintf(stderr, "the unit refuses\n"), 1;
+    if (!component) return fprintf(stderr, "the FMU refuses to be instantiated\n"), 1;
     int info[16] = {0};
-    int wrong = CALL(int, "SetupExperiment", void *, int, double, double, int, double)(unit, 0, 0.0, 0.0, 0, 0.0);
-    wrong |= CALL(int, "EnterInitializationMode", void *)(unit);
-    wrong |= CALL(int, "ExitInitializationMode", void *)(unit);
-    wrong |= CALL(int, "NewDiscreteStates", void *, void *)(unit, info);
-    wrong |= CALL(int, "EnterContinuousTimeMode", void *)(unit);
+    int wrong = CALL(int, "SetupExperiment", void *, int, double, double, int, double)(component, 0, 0.0, 0.0, 0, 0.0);
+    wrong |= CALL(int, "EnterInitializationMode", void *)(component);
+    wrong |= CALL(int, "ExitInitializationMode", void *)(component);
+    wrong |= CALL(int, "NewDiscreteStates", void *, void *)(component, info);
+    wrong |= CALL(int, "EnterContinuousTimeMode", void *)(component);
     int (*time_is)(void *, double) = CALL(int, "SetTime", void *, double);
     int (*states_are)(void *, const double *, size_t) = CALL(int, "SetContinuousStates", void *, const double *, size_t);
     int (*slopes)(void *, double *, size_t) = CALL(int, "GetDerivatives", void *, double *, size_t);
@@ -48,10 +48,10 @@ int main(int count, char **words) {
     for (int round = 0; round < 10; round++) {
         double begun = now();
         for (long k = 0; k < calls; k++) {
-            wrong |= time_is(unit, 1e-9 * (double)k);
+            wrong |= time_is(component, 1e-9 * (double)k);
             x[0] = 2.0 - 1e-9 * (double)k;
-            wrong |= states_are(unit, x, 2);
-            wrong |= slopes(unit, dx, 2);
+            wrong |= states_are(component, x, 2);
+            wrong |= slopes(component, dx, 2);
         }
         double each = (now() - begun) / (double)calls;
         if (each < least) least = each;

@@ -1,11 +1,11 @@
-//! What Cosimo adds to one right-hand side of a unit that it integrates: SetTime, SetContinuousStates and GetDerivatives of a
-//! unit with two states and no inputs, against a bare loop in C over the same calls of the same library, and against the
+//! What Cosimo adds to one right-hand side of an FMU that it integrates: SetTime, SetContinuousStates and GetDerivatives of a
+//! FMU with two states and no inputs, against a bare loop in C over the same calls of the same library, and against the
 //! integrator alone on the same equations in Rust.
 //!
 //! `cargo bench -p cosimo-fmi --bench equations`. The sides take turns, and the least of all rounds counts: on a shared
 //! machine everything else is somebody else's work. The aim is that at most 100 ns are ours.
 //! On two shared cores of an AMD EPYC, four runs: 53 ns for the three calls by hand, 32 for the integrator alone, 99 to 102
-//! for the unit integrated; so 13 to 17 are ours. Sides that do not take turns once gave anything from -21 to 101.
+//! for the FMU integrated; so 13 to 17 are ours. Sides that do not take turns once gave anything from -21 to 101.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,11 +58,11 @@ fn open(folder: &Path, file: &str) -> Box<dyn Simulator> {
         number("cosimo.relative", RELATIVE),
         ("cosimo.solver".to_owned(), Value::Text("dormand-prince".into())),
     ];
-    let request = OpenRequest { name: "unit", source: file, folder, parameters: &parameters, joined: false };
+    let request = OpenRequest { name: "fmu", source: file, folder, parameters: &parameters, joined: false };
     (cosimo_fmi::FMU.open)(&request).unwrap_or_else(|found| panic!("{found:#?}"))
 }
 
-fn unit(simulator: &mut dyn Simulator) -> (f64, u64) {
+fn time_of_fmu(simulator: &mut dyn Simulator) -> (f64, u64) {
     let at = |seconds: f64| Time::new(seconds).expect("a number");
     let window = Window { from: at(0.0), to: at(STOP), size: STOP };
     timed(|| {
@@ -81,8 +81,8 @@ fn bare(folder: &Path, file: &str) -> Command {
     let compiled = Command::new("cc").args(["-O2", "-o"]).arg(&program).arg(source).arg("-ldl").status();
     assert!(compiled.is_ok_and(|status| status.success()), "a C compiler is needed");
     let unpacked = folder.join("unpacked");
-    let archive = std::fs::File::open(folder.join(file)).expect("the unit was written");
-    zip::ZipArchive::new(archive).expect("a unit is an archive").extract(&unpacked).expect("there is room");
+    let archive = std::fs::File::open(folder.join(file)).expect("the FMU was written");
+    zip::ZipArchive::new(archive).expect("an FMU is an archive").extract(&unpacked).expect("there is room");
     let text = std::fs::read_to_string(unpacked.join("modelDescription.xml")).expect("it was unpacked");
     let guid = text.split("guid=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("it has a guid");
     let mut binary = PathBuf::new();
@@ -112,7 +112,7 @@ fn main() {
     std::fs::create_dir_all(&folder).expect("the target folder can be written");
     cosimo_fmi::use_cache(&folder.join("cache"));
     let design = Design::exchange("native:van-der-pol", Version::Two);
-    let library = built_library().expect("the library of units is built");
+    let library = built_library().expect("the library of FMUs is built");
     write(&design, &library, &folder.join("van-der-pol.fmu")).expect("there is room");
     let mut command = bare(&folder, "van-der-pol.fmu");
     let mut simulator = open(&folder, "van-der-pol.fmu");
@@ -124,13 +124,13 @@ fn main() {
         let (found, count) = integrator();
         least(&mut alone, found);
         evaluations = count;
-        let (found, count) = unit(simulator.as_mut());
+        let (found, count) = time_of_fmu(simulator.as_mut());
         least(&mut whole, found);
         asked = count;
     }
     println!("ns per right-hand side");
     println!("  three calls by hand      {calls:8.1}");
     println!("  integrator alone         {alone:8.1}   ({evaluations} right-hand sides)");
-    println!("  unit integrated          {whole:8.1}   ({asked} right-hand sides)");
+    println!("  FMU integrated          {whole:8.1}   ({asked} right-hand sides)");
     println!("  ours beside both         {:8.1}", whole - calls - alone);
 }

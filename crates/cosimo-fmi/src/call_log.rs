@@ -1,8 +1,8 @@
-//! The record of every call into a unit, with arguments, results and times.
+//! The record of every call into an FMU, with arguments, results and times.
 //!
-//! Written as the calls happen: when a unit takes the process down, the last line names the call that did it.
+//! Written as the calls happen: when an FMU takes the process down, the last line names the call that did it.
 //! Where nobody asked for a record nothing of this is in the way: the functions of `logged` stand between Cosimo
-//! and a unit only if there is one. A trial in a child process has one without a file, so that its parent can tell which
+//! and an FMU only if there is one. A trial in a child process has one without a file, so that its parent can tell which
 //! call it died in.
 
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ impl Counts {
     }
 }
 
-/// Records all calls into units that are instantiated from now on. Once per process.
+/// Records all calls into FMUs that are instantiated from now on. Once per process.
 pub fn record_calls(file: &Path) -> std::io::Result<()> {
     let page = CallLogFile { file: File::create(file)?, count: 0, open: None };
     RECORD
@@ -141,7 +141,7 @@ impl Record {
         value
     }
 
-    /// What a unit says, or tells of itself.
+    /// What an FMU says, or tells of itself.
     pub(crate) fn comment(&self, instance: &str, words: &str) {
         let Some(page) = &self.page else { return };
         let number = self.begin(page, Instant::now(), instance, words);
@@ -198,7 +198,7 @@ pub(crate) fn instantiate(
     pointer
 }
 
-/// An instance behind the record. Calls take its address in place of the unit's own.
+/// An instance behind the record. Calls take its address in place of the FMU's own.
 #[derive(Debug)]
 pub(crate) struct Proxy<F> {
     pub(crate) functions: F,

@@ -1,8 +1,8 @@
-//! A unit for co-simulation as a simulator of Cosimo.
+//! An FMU for co-simulation as a simulator of Cosimo.
 //!
 //! The instance is made in `enter`, on the thread that keeps it. It stays in initialisation mode until the
-//! first step, save or derivative, because only there a unit must answer new inputs without time passing.
-//! How inputs move inside a step: told as derivatives (FMI 2.0), asked for by the unit (FMI 3.0), split into
+//! first step, save or derivative, because only there an FMU must answer new inputs without time passing.
+//! How inputs move inside a step: told as derivatives (FMI 2.0), asked for by the FMU (FMI 3.0), split into
 //! substeps, or held.
 
 use std::ffi::c_int;
@@ -47,7 +47,7 @@ enum InputMotion {
 /// Time derivatives of the inputs, as one call takes them: first those of order 1, then 2, then 3.
 #[derive(Debug, Default)]
 struct Slopes {
-    /// The highest order that was not zero so far. Those above are never told: many units know only the first.
+    /// The highest order that was not zero so far. Those above are never told: many FMUs know only the first.
     told: usize,
     references: Vec<u32>,
     orders: Vec<c_int>,
@@ -55,7 +55,7 @@ struct Slopes {
     values: Vec<f64>,
 }
 
-/// What a step needs of a unit that has nothing but doubles and holds its inputs, which is what most units are.
+/// What a step needs of an FMU that has nothing but doubles and holds its inputs, which is what most FMUs are.
 #[derive(Debug)]
 struct PlainStep {
     inputs: Box<[u32]>,
@@ -81,8 +81,8 @@ impl PlainStep {
 }
 
 pub(crate) struct CoSimulationFmu<I> {
-    unit: Arc<Fmu>,
-    /// What the system calls it; the unit hears it as the name of its instance.
+    fmu: Arc<Fmu>,
+    /// What the system calls it; the FMU hears it as the name of its instance.
     name: String,
     parameters: Parameters,
     ports: Ports,
@@ -112,17 +112,17 @@ pub(crate) struct CoSimulationFmu<I> {
 }
 
 impl<I: CoSimulationInstance> CoSimulationFmu<I> {
-    pub(crate) fn new(unit: Arc<Fmu>, parameters: Parameters, name: &str) -> CoSimulationFmu<I> {
-        let can = unit.capabilities(FmuUse::CoSimulation);
-        let events = can.event_mode && unit.description.fmi == Fmi::Three;
-        let (description, mut waves) = Waves::find(&unit.description, can);
+    pub(crate) fn new(fmu: Arc<Fmu>, parameters: Parameters, name: &str) -> CoSimulationFmu<I> {
+        let can = fmu.capabilities(FmuUse::CoSimulation);
+        let events = can.event_mode && fmu.description.fmi == Fmi::Three;
+        let (description, mut waves) = Waves::find(&fmu.description, can);
         let mut ports = Ports::new(&description, parameters.feedthrough == Feedthrough::None, events);
-        ports.add_parcels(&unit.description);
-        let mut warnings = unit.description.warnings(FmuUse::CoSimulation);
-        if parameters.feedthrough == Feedthrough::Probed && unit.description.fmi == Fmi::One {
+        ports.add_parcels(&fmu.description);
+        let mut warnings = fmu.description.warnings(FmuUse::CoSimulation);
+        if parameters.feedthrough == Feedthrough::Probed && fmu.description.fmi == Fmi::One {
             warnings.push("FMI 1.0 has no initialisation mode in which direct feed-through could be probed; the description is used".into());
         } else if parameters.feedthrough == Feedthrough::Probed {
-            let (pairs, doubts) = feedthrough::probe::<I>(&unit, FmuUse::CoSimulation, &parameters, &ports);
+            let (pairs, doubts) = feedthrough::probe::<I>(&fmu, FmuUse::CoSimulation, &parameters, &ports);
             ports.interface.feedthrough = pairs.into_iter().collect();
             warnings.extend(doubts);
         }
@@ -142,16 +142,16 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
         }
         let columns = if can.directional_derivatives { columns(&ports) } else { None };
         let tangents = (can.directional_derivatives && !events)
-            .then(|| listed_states(&unit.description))
+            .then(|| listed_states(&fmu.description))
             .flatten()
             .and_then(|states| Some((states.0.len(), Tangents::new(&states, &ports)?)));
         let rollback = can.get_set_state && parameters.rollback != parameters::Rollback::None;
-        let about = unit.description.experiment;
+        let about = fmu.description.experiment;
         ports.interface.default_experiment =
             DefaultExperiment { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
-        let (names, tunable) = parameters::tunable(&unit.description);
+        let (names, tunable) = parameters::tunable(&fmu.description);
         ports.interface.tunable = names;
-        ports.interface.facts = unit.facts();
+        ports.interface.facts = fmu.facts();
         ports.interface.warnings = warnings;
         ports.interface.parameter_warnings = parameters.doubts.clone();
         ports.interface.internal_step = can.fixed_step.filter(|step| *step > 0.0);
@@ -166,9 +166,9 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
             jacobian: columns.is_some(),
             integrals: false,
             states: false,
-            early_return: unit.description.fmi == Fmi::Three && (can.early_return || events),
+            early_return: fmu.description.fmi == Fmi::Three && (can.early_return || events),
             variable_step: can.variable_step,
-            // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most units do.
+            // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most FMUs do.
             direct_response: false,
             events,
             wave_boundary: !waves.is_empty() && !events,
@@ -185,9 +185,9 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
         let output_runs = ports.outputs.iter().map(PortGroup::run).collect();
         let plain = PlainStep::of(&ports, motion).filter(|_| !events && waves.is_empty());
         let starts = ports.interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)).collect();
-        let agenda = events.then(|| EventMode::new(&unit.description, &ports));
+        let agenda = events.then(|| EventMode::new(&fmu.description, &ports));
         CoSimulationFmu {
-            unit,
+            fmu,
             name: name.to_owned(),
             parameters,
             ports,
@@ -221,7 +221,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
             instance.ready()?;
             self.initialising = false;
             if let Some(agenda) = &mut self.agenda {
-                // A unit leaves initialisation in event mode; inputs are what they were there.
+                // An FMU leaves initialisation in event mode; inputs are what they were there.
                 let held = &self.held;
                 self.ending = agenda.handle(instance, &mut self.ports, start, |port| held[port], true)?;
             }
@@ -266,7 +266,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
         self.set_smooth(value)
     }
 
-    /// A window of a unit with an event mode, from event to event.
+    /// A window of an FMU with an event mode, from event to event.
     fn advance_by_events(
         &mut self,
         window: Window,
@@ -300,7 +300,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
                 }
             };
             if reached <= at {
-                let words = format!("the unit does not leave t = {at} s");
+                let words = format!("the FMU does not leave t = {at} s");
                 return Err(SimulatorError::new("fmi3DoStep", words));
             }
             crowd = if reached - at <= 1e-12 * reached.abs().max(window.size) { crowd + 1 } else { 0 };
@@ -334,7 +334,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
         }
     }
 
-    /// A window of a unit that solves for efforts itself: one step, or as far as its solver goes at once if that is
+    /// A window of an FMU that solves for efforts itself: one step, or as far as its solver goes at once if that is
     /// enough and it can return there.
     fn advance_by_waves(
         &mut self,
@@ -374,7 +374,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
 impl<I: CoSimulationInstance> RollbackTrial for CoSimulationFmu<I> {
     fn corrupt(&mut self) -> Option<bool> {
         let fatal = |instance: I| instance.life() == InstanceState::Fatal;
-        self.unit.is_corrupt().then(|| self.instance.take().is_some_and(fatal))
+        self.fmu.is_corrupt().then(|| self.instance.take().is_some_and(fatal))
     }
 }
 
@@ -385,7 +385,7 @@ impl<I: CoSimulationInstance> Simulator for CoSimulationFmu<I> {
 
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
-        let mut instance: I = self.unit.instantiate(FmuUse::CoSimulation, &self.name, &self.ports.fed)?;
+        let mut instance: I = self.fmu.instantiate(FmuUse::CoSimulation, &self.name, &self.ports.fed)?;
         instance.enter(setup.start.seconds(), setup.stop.map(Time::seconds), &self.parameters.settings)?;
         // FMUs exist that do not advance while a return before the current point is announced.
         instance.promise(!(setup.rewinds && self.ports.interface.abilities.rollback));
@@ -395,7 +395,7 @@ impl<I: CoSimulationInstance> Simulator for CoSimulationFmu<I> {
         self.setup = Some(*setup);
         self.slopes.told = 0;
         if self.agenda.is_some() {
-            self.agenda = Some(EventMode::new(&self.unit.description, &self.ports));
+            self.agenda = Some(EventMode::new(&self.fmu.description, &self.ports));
         }
         Ok(())
     }
@@ -470,7 +470,7 @@ impl<I: CoSimulationInstance> Simulator for CoSimulationFmu<I> {
         Ok(())
     }
 
-    /// The same calls as `do_step` and `get_outputs` make. A small unit's step is a dozen nanoseconds, so plain units have
+    /// The same calls as `do_step` and `get_outputs` make. A small FMU's step is a dozen nanoseconds, so plain FMUs have
     /// them here in one straight piece.
     fn do_step_and_get_outputs(
         &mut self,
@@ -522,7 +522,7 @@ impl<I: CoSimulationInstance> Lifecycle for CoSimulationFmu<I> {
 
     fn notices(&mut self) -> Vec<(&'static str, String)> {
         let Some(instance) = &mut self.instance else { return Vec::new() };
-        let lost = parameters::lost(&self.unit.description, &self.parameters.settings, instance);
+        let lost = parameters::lost(&self.fmu.description, &self.parameters.settings, instance);
         let life = instance.life();
         let unreadable = self.locals.drop_unreadable(|_, kind, references, values| {
             instance.get(kind, references, values).inspect_err(|_| instance.forgive(life))
@@ -537,11 +537,11 @@ impl<I: CoSimulationInstance> Lifecycle for CoSimulationFmu<I> {
 
 impl<I: CoSimulationInstance> Locals for CoSimulationFmu<I> {
     fn list(&self) -> Vec<Local> {
-        locals::all(std::iter::once((&self.unit.description, None)))
+        locals::all(std::iter::once((&self.fmu.description, None)))
     }
 
     fn choose(&mut self, places: &[usize]) {
-        self.locals = LocalSelection::new(std::iter::once(&self.unit.description), places);
+        self.locals = LocalSelection::new(std::iter::once(&self.fmu.description), places);
     }
 
     fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
@@ -611,7 +611,7 @@ impl<I: CoSimulationInstance> Rollback for CoSimulationFmu<I> {
 
 impl<I: CoSimulationInstance> SerializeState for CoSimulationFmu<I> {
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        // The unit may remember derivatives that are zero from now on, so it must be told that they are.
+        // The FMU may remember derivatives that are zero from now on, so it must be told that they are.
         into.push(self.slopes.told as u8);
         self.running()?;
         self.agenda.iter_mut().for_each(|agenda| agenda.serialize(into));
@@ -619,7 +619,7 @@ impl<I: CoSimulationInstance> SerializeState for CoSimulationFmu<I> {
     }
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let damaged = || SimulatorError::new("thaw", "these bytes are no state of a unit");
+        let damaged = || SimulatorError::new("thaw", "these bytes are no state of an FMU");
         let (told, mut state) = from.split_first().filter(|(told, _)| **told <= 3).ok_or_else(damaged)?;
         self.slopes.told = usize::from(*told);
         self.running()?;
@@ -657,7 +657,7 @@ impl<I: CoSimulationInstance> Jacobian for CoSimulationFmu<I> {
     }
 }
 
-/// Neither standard lets an importer ask a unit for co-simulation about inputs that it did not step with, so what is
+/// Neither standard lets an importer ask an FMU for co-simulation about inputs that it did not step with, so what is
 /// told is what is so where it stands.
 impl<I: CoSimulationInstance> StateSpace for CoSimulationFmu<I> {
     fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
@@ -673,7 +673,7 @@ impl<I: CoSimulationInstance> StateSpace for CoSimulationFmu<I> {
         _: &mut [f64],
         _: &mut [f64],
     ) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("linearise", "a unit for co-simulation cannot be asked where it is not"))
+        Err(SimulatorError::new("linearise", "an FMU for co-simulation cannot be asked where it is not"))
     }
 
     fn matrices(&mut self, _u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
@@ -696,7 +696,7 @@ fn listed_states(about: &Description) -> Option<(Vec<u32>, Vec<u32>)> {
 
 #[cold]
 fn no_insight() -> SimulatorError {
-    SimulatorError::new("linearise", "this unit does not list its states")
+    SimulatorError::new("linearise", "this FMU does not list its states")
 }
 
 fn reached(

@@ -1,4 +1,4 @@
-//! What a unit says about itself, in one view for FMI 1.0, 2.0 and 3.0, with positions for diagnostics.
+//! What an FMU says about itself, in one view for FMI 1.0, 2.0 and 3.0, with positions for diagnostics.
 //!
 //! A tolerant reader: what Cosimo does not need may be missing or unknown. What it needs and cannot have is a
 //! problem, and all problems of a file come at once.
@@ -77,19 +77,19 @@ pub struct Description {
     pub units: Vec<UnitDefinition>,
     pub variables: Vec<Variable>,
     pub outputs: Vec<Output>,
-    /// Continuous states that are listed, each with its derivative, whatever the unit is for.
+    /// Continuous states that are listed, each with its derivative, whatever the FMU is for.
     pub states: Vec<(usize, usize)>,
     pub terminals: Vec<Terminal>,
     /// What is odd without being in the way.
     pub warnings: Vec<FileProblem>,
 }
 
-/// The two ways to use a unit that Cosimo knows.
+/// The two ways to use an FMU that Cosimo knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FmuUse {
-    /// The unit brings its own solver.
+    /// The FMU brings its own solver.
     CoSimulation,
-    /// Cosimo integrates the unit's equations.
+    /// Cosimo integrates the FMU's equations.
     ModelExchange,
 }
 
@@ -104,7 +104,7 @@ impl FmuUse {
     }
 }
 
-/// What a unit is for one use.
+/// What an FMU is for one use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InterfaceInfo {
     /// Names the binary.
@@ -112,7 +112,7 @@ pub struct InterfaceInfo {
     pub capabilities: Capabilities,
 }
 
-/// What a unit is for model exchange.
+/// What an FMU is for model exchange.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelExchangeInfo {
     pub offer: InterfaceInfo,
@@ -327,7 +327,7 @@ pub struct Terminal {
 }
 
 impl Description {
-    /// Reads the description of an unpacked unit.
+    /// Reads the description of an unpacked FMU.
     pub fn of_folder(folder: &Path) -> Result<Description, Vec<FileProblem>> {
         Description::inspect_folder(folder)?.runnable()
     }
@@ -404,8 +404,8 @@ impl Description {
         if self.cosimulation.is_some() { FmuUse::CoSimulation } else { FmuUse::ModelExchange }
     }
 
-    /// Inputs and outputs that are no ports in the given use: arrays of texts, texts of units that Cosimo integrates,
-    /// and clocks of units without an event mode. Clocks that tick by themselves need no port.
+    /// Inputs and outputs that are no ports in the given use: arrays of texts, texts of FMUs that Cosimo integrates,
+    /// and clocks of FMUs without an event mode. Clocks that tick by themselves need no port.
     pub fn left_out(&self, usage: FmuUse) -> impl Iterator<Item = &Variable> {
         let port = |variable: &&Variable| matches!(variable.causality, Causality::Input | Causality::Output);
         let events = self.offer(usage).is_some_and(|offer| offer.capabilities.event_mode);
@@ -430,7 +430,7 @@ impl Description {
         self.warnings.iter().map(FileProblem::to_string).chain(left_out).collect()
     }
 
-    /// Output ports of which the unit does not say on which inputs they depend at once, if it has inputs. By the
+    /// Output ports of which the FMU does not say on which inputs they depend at once, if it has inputs. By the
     /// standard such an output may depend on all.
     pub fn undeclared(&self) -> impl Iterator<Item = &Variable> {
         let port =

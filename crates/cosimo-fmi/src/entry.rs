@@ -25,21 +25,21 @@ pub const FMU: SourceEntry = SourceEntry {
     claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
     open,
     parameters: |source, folder| {
-        let unit = Fmu::share(&folder.join(source), &Cache::standard(&crate::fmu::UNIT));
-        unit.map(|unit| parameters::known(&unit.description)).unwrap_or_default()
+        let fmu = Fmu::share(&folder.join(source), &Cache::standard(&crate::fmu::FMU_ARCHIVE));
+        fmu.map(|fmu| parameters::known(&fmu.description)).unwrap_or_default()
     },
     models: Vec::new,
     join: Some(join),
 };
 
 fn open(request: &OpenRequest<'_>) -> OpenResult {
-    let (unit, usage, parameters) = prepare(request)?;
-    // One kind of simulator per version and use, so that all between the engine's call and the unit's functions is
+    let (fmu, usage, parameters) = prepare(request)?;
+    // One kind of simulator per version and use, so that all between the engine's call and the FMU's functions is
     // one piece of straight code.
     let name = request.name;
-    Ok(match (usage, unit.description.fmi) {
+    Ok(match (usage, fmu.description.fmi) {
         (FmuUse::CoSimulation, Fmi::One) => {
-            Box::new(CoSimulationFmu::<Fmi1Instance>::new(unit, parameters, name))
+            Box::new(CoSimulationFmu::<Fmi1Instance>::new(fmu, parameters, name))
         }
         // Descriptions of such are not opened; nothing gets here.
         (FmuUse::ModelExchange, Fmi::One) => {
@@ -47,16 +47,16 @@ fn open(request: &OpenRequest<'_>) -> OpenResult {
             return Err(vec![OpenProblem { parameter: None, message, hint: None }]);
         }
         (FmuUse::CoSimulation, Fmi::Two) => {
-            Box::new(CoSimulationFmu::<Fmi2Instance>::new(unit, parameters, name))
+            Box::new(CoSimulationFmu::<Fmi2Instance>::new(fmu, parameters, name))
         }
         (FmuUse::CoSimulation, Fmi::Three) => {
-            Box::new(CoSimulationFmu::<Fmi3Instance>::new(unit, parameters, name))
+            Box::new(CoSimulationFmu::<Fmi3Instance>::new(fmu, parameters, name))
         }
         (FmuUse::ModelExchange, Fmi::Two) => {
-            Box::new(FmuEquations::<Single<Fmi2Instance>>::of_unit(unit, parameters, name))
+            Box::new(FmuEquations::<Single<Fmi2Instance>>::of_fmu(fmu, parameters, name))
         }
         (FmuUse::ModelExchange, Fmi::Three) => {
-            Box::new(FmuEquations::<Single<Fmi3Instance>>::of_unit(unit, parameters, name))
+            Box::new(FmuEquations::<Single<Fmi3Instance>>::of_fmu(fmu, parameters, name))
         }
     })
 }
@@ -65,7 +65,7 @@ fn join(request: &JoinRequest<'_>) -> JoinResult {
     let (mut members, mut problems) = (Vec::new(), Vec::new());
     for (index, member) in request.members.iter().enumerate() {
         match prepare(member) {
-            Ok((unit, _, parameters)) => members.push((unit, parameters)),
+            Ok((fmu, _, parameters)) => members.push((fmu, parameters)),
             Err(found) => problems.extend(found.into_iter().map(|problem| (Some(index), problem))),
         }
     }
@@ -90,44 +90,44 @@ fn alike(missing: &Path) -> Option<String> {
     near.starts_with("did you mean").then_some(near)
 }
 
-/// The unit, loaded for the use that was chosen, and its parameters.
+/// The FMU, loaded for the use that was chosen, and its parameters.
 fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Fmu>, FmuUse, Parameters), Vec<OpenProblem>> {
     let file = request.folder.join(request.source);
     let source = |problem: FileProblem| {
         let (message, hint) = (problem.sentence(), alike(&file).or(problem.hint));
         OpenProblem { parameter: None, message: format!("{}: {message}", request.source), hint }
     };
-    let unit = Fmu::share(&file, &Cache::standard(&crate::fmu::UNIT))
+    let fmu = Fmu::share(&file, &Cache::standard(&crate::fmu::FMU_ARCHIVE))
         .map_err(|problems| problems.into_iter().map(source).collect::<Vec<_>>())?;
     let mut problems = Vec::new();
     let wish = request.joined.then_some(FmuUse::ModelExchange);
-    let parameters = parameters::read(&unit.description, request.parameters, wish).unwrap_or_else(|wrong| {
+    let parameters = parameters::read(&fmu.description, request.parameters, wish).unwrap_or_else(|wrong| {
         problems.extend(wrong);
         Parameters::default()
     });
-    let usage = parameters.usage.or(wish).unwrap_or(unit.description.default_use());
+    let usage = parameters.usage.or(wish).unwrap_or(fmu.description.default_use());
     if problems.is_empty() && request.joined && usage != FmuUse::ModelExchange {
         problems.push(OpenProblem {
             parameter: Some("cosimo.use".into()),
-            message: "only units for model exchange can be integrated together".into(),
+            message: "only FMUs for model exchange can be integrated together".into(),
             hint: None,
         });
     }
-    if problems.is_empty() && unit.description.offer(usage).is_none() {
-        let model = &unit.description.model_name;
+    if problems.is_empty() && fmu.description.offer(usage).is_none() {
+        let model = &fmu.description.model_name;
         problems.push(OpenProblem {
             parameter: None,
             message: format!(
-                "unit `{model}` is not made for {}, which alone can be integrated together with others",
+                "FMU `{model}` is not made for {}, which alone can be integrated together with others",
                 usage.name()
             ),
             hint: Some("take it out of the group, or export it for model exchange".into()),
         });
     }
     if problems.is_empty()
-        && let Err(problem) = unit.load(usage)
+        && let Err(problem) = fmu.load(usage)
     {
         problems.push(source(problem));
     }
-    if problems.is_empty() { Ok((unit, usage, parameters)) } else { Err(problems) }
+    if problems.is_empty() { Ok((fmu, usage, parameters)) } else { Err(problems) }
 }

@@ -1,5 +1,5 @@
-//! What a unit with an event mode (FMI 3.0) has to do when: events that it announced or asked for, clocks that tick, and
-//! inputs that change only at events. What is due goes back and forth with the unit's state.
+//! What an FMU with an event mode (FMI 3.0) has to do when: events that it announced or asked for, clocks that tick, and
+//! inputs that change only at events. What is due goes back and forth with the FMU's state.
 
 use cosimo_core::{SimulatorError, Slot};
 
@@ -16,7 +16,7 @@ struct Timer {
 }
 
 impl Timer {
-    /// Only the unit knows its interval.
+    /// Only the FMU knows its interval.
     fn is_asked(&self) -> bool {
         self.clock.period.is_none() || !self.clock.interval.is_periodic()
     }
@@ -36,12 +36,12 @@ struct EventModeState {
     period: Vec<f64>,
     since: Vec<f64>,
     count: Vec<f64>,
-    /// Inputs that change only at events, as the unit knows them.
+    /// Inputs that change only at events, as the FMU knows them.
     told: Vec<f64>,
-    /// Clocks that the unit gives, and values that are there only while a clock ticks.
+    /// Clocks that the FMU gives, and values that are there only while a clock ticks.
     rung: Vec<f64>,
     clocked: Vec<f64>,
-    /// Texts and bytes that have arrived, and whether the unit has yet to be told.
+    /// Texts and bytes that have arrived, and whether the FMU has yet to be told.
     parcels: Vec<(Vec<u8>, bool)>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct EventMode {
     timers: Vec<Timer>,
     /// Ports of inputs that change only at events.
     discrete: Vec<usize>,
-    /// Ports of clocks that others give to the unit, with their places in `discrete`.
+    /// Ports of clocks that others give to the FMU, with their places in `discrete`.
     clocks_in: Vec<(u32, usize)>,
     clocks_out: Vec<(u32, usize)>,
     /// Ports of values that are there only while a clock ticks.
@@ -170,12 +170,12 @@ impl EventMode {
         self.now.rung.fill(0.0);
     }
 
-    /// The unit has come to an instant.
+    /// The FMU has come to an instant.
     pub(crate) fn stand(&mut self, at: f64) {
         self.now.time = at;
     }
 
-    /// Whether an input changed that the unit takes at events only. A clock counts where it begins to tick.
+    /// Whether an input changed that the FMU takes at events only. A clock counts where it begins to tick.
     pub(crate) fn has_new_inputs(&self, value: impl Fn(usize) -> f64) -> bool {
         let clocks = self.clocks_in.len();
         let plain = self.discrete.len() - clocks;
@@ -205,13 +205,13 @@ impl EventMode {
         }
     }
 
-    /// A text or bytes that the unit knows.
+    /// A text or bytes that the FMU knows.
     pub(crate) fn told_parcel(&mut self, port: usize, content: &[u8]) {
         self.take_parcel(port, content);
         self.now.parcels[port].1 = false;
     }
 
-    /// While the unit is still initialised: clocks get their first ticks. What the description does not say is asked for
+    /// While the FMU is still initialised: clocks get their first ticks. What the description does not say is asked for
     /// here (FMI 3.0.2, section 2.2.9.2, "Clock Types"); shifts may be asked for nowhere else.
     pub(crate) fn prepare<I: CoSimulationInstance>(
         &mut self,
@@ -380,7 +380,7 @@ impl EventMode {
         Ok(())
     }
 
-    /// When clocks that ticked tick again, and those that the unit has just set.
+    /// When clocks that ticked tick again, and those that the FMU has just set.
     fn count_on<I: CoSimulationInstance>(&mut self, instance: &mut I, at: f64) -> Result<(), SimulatorError> {
         for place in 0..self.timers.len() {
             let EventModeState { next, period, since, count, .. } = &mut self.now;

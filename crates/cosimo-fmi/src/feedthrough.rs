@@ -2,7 +2,7 @@
 //! wrong.
 //!
 //! Tried in initialisation mode of an instance that is thrown away, because only there the standards let outputs
-//! answer new inputs without a step. A unit that computes its initial states from its inputs seems to pass them
+//! answer new inputs without a step. An FMU that computes its initial states from its inputs seems to pass them
 //! through then; that errs on the safe side.
 
 use std::collections::BTreeSet;
@@ -24,13 +24,13 @@ pub(crate) type Pairs = BTreeSet<(usize, usize)>;
 
 /// Pairs of output and input, and warnings on what the description says otherwise.
 pub(crate) fn probe<I: NewInstance>(
-    unit: &Fmu,
+    fmu: &Fmu,
     usage: FmuUse,
     parameters: &Parameters,
     ports: &Ports,
 ) -> (Pairs, Vec<String>) {
     let declared: Pairs = ports.interface.feedthrough.iter().copied().collect();
-    let look = || found::<I>(unit, usage, parameters, ports, &declared).map_err(|error| error.to_string());
+    let look = || found::<I>(fmu, usage, parameters, ports, &declared).map_err(|error| error.to_string());
     let answer = match trial::isolated(&mut || encoded(&look())) {
         Some(Ok(answer)) => decoded(&answer),
         Some(Err(crash)) => Err(format!("the FMU {}", crash.what)),
@@ -73,18 +73,18 @@ fn decoded(answer: &[u8]) -> Result<Pairs, String> {
 }
 
 fn found<I: NewInstance>(
-    unit: &Fmu,
+    fmu: &Fmu,
     usage: FmuUse,
     parameters: &Parameters,
     ports: &Ports,
     declared: &Pairs,
 ) -> Result<Pairs, SimulatorError> {
-    let mut instance: I = unit.instantiate(usage, "feedthrough", &[])?;
-    instance.enter(unit.description.experiment.start.unwrap_or(0.0), None, &parameters.settings)?;
+    let mut instance: I = fmu.instantiate(usage, "feedthrough", &[])?;
+    instance.enter(fmu.description.experiment.start.unwrap_or(0.0), None, &parameters.settings)?;
     let mut own = ports.clone();
     let mut answer = |inputs: &[f64]| answer(&mut instance, &mut own, inputs);
     let kinds = kinds(&ports.inputs, ports.interface.inputs.len());
-    // An item of an enumeration that is not there could be anything to the unit.
+    // An item of an enumeration that is not there could be anything to the FMU.
     let untried = |input: usize| kinds[input] == VariableType::Enumeration;
     let mut found: Pairs = declared.iter().copied().filter(|(_, input)| untried(*input)).collect();
     for point in POINTS {

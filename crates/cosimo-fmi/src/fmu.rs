@@ -1,4 +1,4 @@
-//! A unit as a thing on disk: unpacked, described, and its library found. Several instances share one.
+//! An FMU as a thing on disk: unpacked, described, and its library found. Several instances share one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::instance::{IntermediateInput, NewInstance};
 use crate::problem::FileProblem;
 use crate::{fmi1, fmi2, fmi3, library, platform, python, trial, workspace};
 
-/// What an archive must be to hold a unit.
-pub const UNIT: ArchiveKind = ArchiveKind {
+/// What an archive must be to hold an FMU.
+pub const FMU_ARCHIVE: ArchiveKind = ArchiveKind {
     title: "an FMU",
-    noun: "unit",
+    noun: "fmu",
     folder: "fmu",
     proof: "modelDescription.xml",
-    proof_hint: "zip the contents of the unit's folder, not the folder itself",
+    proof_hint: "zip the contents of the FMU's folder, not the folder itself",
 };
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Fmu {
     pub(crate) corrupt: Arc<AtomicBool>,
 }
 
-/// The functions of a unit.
+/// The functions of an FMU.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Binding {
     One(fmi1::ffi::Functions),
@@ -52,12 +52,12 @@ type OpenFmus = BTreeMap<PathBuf, (Option<SystemTime>, u64, Weak<Fmu>)>;
 static OPEN: Mutex<OpenFmus> = Mutex::new(BTreeMap::new());
 
 impl Fmu {
-    /// Unpacks and reads. Runs no code of the unit.
+    /// Unpacks and reads. Runs no code of the FMU.
     pub fn open(file: &Path, cache: &Cache) -> Result<Fmu, Vec<FileProblem>> {
         Fmu::read(file, cache, Description::of_folder)
     }
 
-    /// As [`Unit::open`], also of an FMU that cannot run here: its description has obstacles then.
+    /// As [`Fmu::open`], also of an FMU that cannot run here: its description has obstacles then.
     pub fn inspect(file: &Path, cache: &Cache) -> Result<Fmu, Vec<FileProblem>> {
         Fmu::read(file, cache, Description::inspect_folder)
     }
@@ -81,28 +81,28 @@ impl Fmu {
         })
     }
 
-    /// As [`Unit::open`]; a file that is open already and did not change is not read again.
+    /// As [`Fmu::open`]; a file that is open already and did not change is not read again.
     pub(crate) fn share(file: &Path, cache: &Cache) -> Result<Arc<Fmu>, Vec<FileProblem>> {
         let about = std::fs::metadata(file).ok();
         let age =
             (about.as_ref().and_then(|about| about.modified().ok()), about.map_or(0, |about| about.len()));
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((modified, size, unit)) = open.get(file)
+        if let Some((modified, size, fmu)) = open.get(file)
             && (*modified, *size) == age
-            && let Some(unit) = unit.upgrade()
+            && let Some(fmu) = fmu.upgrade()
         {
-            if unit.is_corrupt() {
+            if fmu.is_corrupt() {
                 let problem =
-                    FileProblem::new("an instance of this unit failed for good, and is still in use");
+                    FileProblem::new("an instance of this FMU failed for good, and is still in use");
                 return Err(vec![
                     problem.hint("end the run that failed; the standard allows no call to any instance"),
                 ]);
             }
-            return Ok(unit);
+            return Ok(fmu);
         }
-        let unit = Arc::new(Fmu::open(file, cache)?);
-        open.insert(file.to_owned(), (age.0, age.1, Arc::downgrade(&unit)));
-        Ok(unit)
+        let fmu = Arc::new(Fmu::open(file, cache)?);
+        open.insert(file.to_owned(), (age.0, age.1, Arc::downgrade(&fmu)));
+        Ok(fmu)
     }
 
     /// Where it comes from.
@@ -139,7 +139,7 @@ impl Fmu {
         }
     }
 
-    /// Loads the library. From here on the unit's code runs.
+    /// Loads the library. From here on the FMU's code runs.
     pub(crate) fn load(&self, usage: FmuUse) -> Result<(), FileProblem> {
         let load = || {
             let path = platform::binary(&self.folder, &self.description, usage)?;
@@ -227,7 +227,7 @@ impl Fmu {
         let refused = |problem: FileProblem| SimulatorError::new("instantiate", problem.to_string());
         self.load(usage).map_err(refused)?;
         let Some(&Ok(mut binding)) = self.bindings[usage as usize].get() else {
-            return Err(SimulatorError::new("instantiate", "the unit's library is not loaded"));
+            return Err(SimulatorError::new("instantiate", "the FMU's library is not loaded"));
         };
         let earlier = self.instances.fetch_add(1, Ordering::Relaxed);
         if self.capabilities(usage).once_per_process && earlier > 0 {

@@ -1,7 +1,7 @@
 //! What foreign code must leave as it found it: the rounding mode of the processor and the working folder.
 //!
 //! Around steps only the processor's mode is looked after, and by a few sums: asking the processor takes some twenty
-//! cycles, asking for the folder is a call of the operating system, and each would cost more than a small unit's step.
+//! cycles, asking for the folder is a call of the operating system, and each would cost more than a small FMU's step.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ impl RoundingMode {
     }
 
     /// Runs foreign code and puts the processor's mode back if numbers come out differently afterwards. Traps alone
-    /// would not show; a unit that wants them asks for them when it is initialised, see [`around`].
+    /// would not show; an FMU that wants them asks for them when it is initialised, see [`around`].
     #[inline]
     pub(crate) fn around_step<T>(self, call: impl FnOnce() -> T) -> T {
         let result = call();

@@ -1,4 +1,4 @@
-//! One running unit, whatever its version: what the simulator asks of it, and what both versions share.
+//! One running FMU, whatever its version: what the simulator asks of it, and what both versions share.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::fp_environment::{self, RoundingMode};
 use crate::log::{MessageLog, status_word};
 use crate::site::{Names, Site};
 
-/// A value to be set before the unit initialises.
+/// A value to be set before the FMU initialises.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StartValue {
     pub(crate) reference: u32,
@@ -42,21 +42,21 @@ pub(crate) enum StepEnd {
     Ended(f64, &'static str),
 }
 
-/// An input that a unit asks for inside of its steps.
+/// An input that an FMU asks for inside of its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IntermediateInput {
     pub(crate) reference: u32,
     pub(crate) port: usize,
-    /// If it is the wave of a line that the unit stretches itself: the effort of that end, and the variable that says by
+    /// If it is the wave of a line that the FMU stretches itself: the effort of that end, and the variable that says by
     /// how much.
     pub(crate) stretched: Option<(usize, u32)>,
 }
 
-/// An instance that one unit makes.
+/// An instance that one FMU makes.
 pub(crate) trait NewInstance: Instance + Sized {
     fn instantiate(
         binding: Binding,
-        unit: &Fmu,
+        fmu: &Fmu,
         usage: FmuUse,
         name: &str,
         fed: &[IntermediateInput],
@@ -154,7 +154,7 @@ pub(crate) trait CoSimulationInstance: NewInstance + EventModeInstance {
     /// Whether from now on every step is final: no state will be restored that was saved before its start.
     fn promise(&mut self, never_back: bool);
 
-    /// `inputs` are for units that ask for them inside the step; they count from `base`.
+    /// `inputs` are for FMUs that ask for them inside the step; they count from `base`.
     fn step(
         &mut self,
         base: f64,
@@ -181,13 +181,13 @@ pub(crate) trait CoSimulationInstance: NewInstance + EventModeInstance {
         Err(absent("GetIntervalDecimal"))
     }
 
-    /// Seconds from the start to the first tick, if the unit has a word for it.
+    /// Seconds from the start to the first tick, if the FMU has a word for it.
     fn shift(&mut self, _reference: u32) -> Result<Option<f64>, SimulatorError> {
         Err(absent("GetShiftDecimal"))
     }
 }
 
-/// What a unit says of an interval.
+/// What an FMU says of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntervalQualifier {
     NotYetKnown,
@@ -299,7 +299,7 @@ impl EndFunctions {
 
 impl<F: VersionFunctions> Drop for InstanceHandle<F> {
     fn drop(&mut self) {
-        // The standard forbids every further call after a fatal one, also to other instances of the same unit.
+        // The standard forbids every further call after a fatal one, also to other instances of the same FMU.
         if self.life != InstanceState::Fatal && !self.corrupt.load(Ordering::Relaxed) {
             let (terminate, site) = (self.life == InstanceState::Stepping, self.site);
             // SAFETY: the instance is alive until here, and its owner is being dropped.
@@ -320,11 +320,11 @@ pub(crate) struct InstanceHandle<F: VersionFunctions> {
     /// Which call it is in.
     pub(crate) site: &'static Site,
     pub(crate) life: InstanceState,
-    /// Of all instances of the unit: one of them failed for good.
+    /// Of all instances of the FMU: one of them failed for good.
     corrupt: Arc<AtomicBool>,
     /// Of the thread that made it and makes all its calls.
     pub(crate) home: RoundingMode,
-    /// One per slot, and one for bytes. The unit allocates a state once and overwrites it from then on.
+    /// One per slot, and one for bytes. The FMU allocates a state once and overwrites it from then on.
     pub(crate) states: [*mut c_void; Slot::COUNT + 1],
 }
 
@@ -388,7 +388,7 @@ impl<F: VersionFunctions> InstanceHandle<F> {
             _ => {}
         }
         let word = status_word(status);
-        let message = format!("the unit returned `{word}`{}", self.log.tail());
+        let message = format!("the FMU returned `{word}`{}", self.log.tail());
         match status {
             2 => SimulatorError::discard(function, message),
             _ => SimulatorError::new(function, message),
@@ -399,18 +399,18 @@ impl<F: VersionFunctions> InstanceHandle<F> {
 /// A function that the library does not have, although a variable or a capability calls for it.
 #[cold]
 pub(crate) fn absent(function: &'static str) -> SimulatorError {
-    SimulatorError::new(function, "the unit's library does not have this function")
+    SimulatorError::new(function, "the FMU's library does not have this function")
 }
 
-/// Why there is no instance, as far as the unit says or the description lets guess.
+/// Why there is no instance, as far as the FMU says or the description lets guess.
 #[cold]
-pub(crate) fn refusal(unit: &Fmu, usage: FmuUse, log: &MessageLog) -> String {
-    let tool = match unit.description.generation_tool.as_str() {
-        _ if !unit.capabilities(usage).needs_execution_tool => String::new(),
+pub(crate) fn refusal(fmu: &Fmu, usage: FmuUse, log: &MessageLog) -> String {
+    let tool = match fmu.description.generation_tool.as_str() {
+        _ if !fmu.capabilities(usage).needs_execution_tool => String::new(),
         "" => " (it says that it needs the tool that made it)".into(),
         tool => format!(" (it says that it needs the tool that made it: {tool})"),
     };
-    format!("the unit refuses to be instantiated{tool}{}", log.tail())
+    format!("the FMU refuses to be instantiated{tool}{}", log.tail())
 }
 
 /// Functions of the version that the description does not name.
@@ -486,7 +486,7 @@ macro_rules! states {
         impl InstanceHandle<$functions> {
             fn keep(&mut self, place: usize) -> Result<(), SimulatorError> {
                 let state = &raw mut self.states[place];
-                // SAFETY: the place holds null or a state that the unit itself made, which it may reuse.
+                // SAFETY: the place holds null or a state that the FMU itself made, which it may reuse.
                 unsafe { self.get_state(state) }
             }
 
@@ -516,7 +516,7 @@ macro_rules! states {
 
             fn thaw_state(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
                 let state = &raw mut self.states[FOR_BYTES];
-                // SAFETY: the bytes are ours and so many; the state is null or the unit's.
+                // SAFETY: the bytes are ours and so many; the state is null or the FMU's.
                 unsafe { self.deserialize(from.as_ptr().cast(), from.len(), state)? };
                 self.bring_back(FOR_BYTES)
             }
@@ -541,7 +541,7 @@ impl CText {
     }
 }
 
-/// Copies a text that belongs to a unit.
+/// Copies a text that belongs to an FMU.
 ///
 /// # Safety
 /// The pointer is null or leads to a text that ends.
@@ -595,7 +595,7 @@ pub(crate) fn whole(value: f64) -> f64 {
     value.round()
 }
 
-/// Categories that are worth their cost during the run, if the unit has others that are not. A unit without such is
+/// Categories that are worth their cost during the run, if the FMU has others that are not. An FMU without such is
 /// left alone: some tell their failures under a category that they do not declare.
 pub(crate) fn failures_only(categories: &[String]) -> Option<Vec<CString>> {
     const WANTED: [&str; 4] = ["logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal"];
@@ -612,7 +612,7 @@ pub(crate) fn failures_only(categories: &[String]) -> Option<Vec<CString>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// `file:///..` with everything spelled by number that may not stand there as it is, and no more: few units read it.
+/// `file:///..` with everything spelled by number that may not stand there as it is, and no more: few FMUs read it.
 pub(crate) fn uri(path: &Path) -> String {
     let mut text = String::from("file://");
     let path = path.to_string_lossy().replace('\\', "/");

@@ -1,4 +1,4 @@
-//! Derivatives of outputs by inputs, and those of whole linear models, asked of the unit column by column.
+//! Derivatives of outputs by inputs, and those of whole linear models, asked of the FMU column by column.
 
 use cosimo_core::SimulatorError;
 use cosimo_core::linear_model::{OperatingPoint, StateSpaceMatrices};
@@ -58,7 +58,7 @@ impl Tangents {
         Some(Tangents { by, of, states: states.len(), values })
     }
 
-    /// Everything as the unit shows it, with the inputs that it saw last.
+    /// Everything as the FMU shows it, with the inputs that it saw last.
     pub(crate) fn look(
         &self,
         instance: &mut impl Instance,

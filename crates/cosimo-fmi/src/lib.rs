@@ -12,7 +12,7 @@ mod declared_types;
 pub mod description;
 pub mod elf;
 mod entry;
-#[allow(unsafe_code)] // calls into the unit
+#[allow(unsafe_code)] // calls into the FMU
 mod equations;
 mod event_mode;
 mod feedthrough;
@@ -23,13 +23,13 @@ mod fmu;
 #[allow(unsafe_code)] // reads and writes a register of the processor
 mod fp_environment;
 mod functions;
-#[allow(unsafe_code)] // calls into the unit
+#[allow(unsafe_code)] // calls into the FMU
 mod instance;
 mod jacobian;
 #[allow(unsafe_code)] // loads foreign code
 mod library;
 mod locals;
-#[allow(unsafe_code)] // is called by the unit
+#[allow(unsafe_code)] // is called by the FMU
 mod log;
 mod member_graph;
 mod messages;
@@ -42,7 +42,7 @@ mod ports;
 mod printed;
 #[allow(unsafe_code)] // handles signals and the end of the process
 mod process_end;
-#[allow(unsafe_code)] // starts Python for the units that need it
+#[allow(unsafe_code)] // starts Python for the FMUs that need it
 mod python;
 mod quantity;
 mod rollback_check;
@@ -60,7 +60,7 @@ pub use cosimo_pack::{ArchiveKind, Cache, FilePosition, FileProblem, archive, us
 use cosimo_pack::{problem, text, xml};
 pub use description::Description;
 pub use entry::FMU;
-pub use fmu::{Fmu, UNIT};
+pub use fmu::{FMU_ARCHIVE, Fmu};
 pub use library::leave;
 pub use messages::{Message, MessageKind, messages};
 pub use printed::separate_output;

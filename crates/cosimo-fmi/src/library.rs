@@ -1,7 +1,7 @@
-//! A unit's shared library: loaded once per file, shared by all instances, never unloaded.
+//! An FMU's shared library: loaded once per file, shared by all instances, never unloaded.
 //!
-//! Never, because units start threads and leave thread-local destructors behind, and unmapping their code
-//! under these ends the process. A unit that allows one instance per process gets a copy of the library per
+//! Never, because FMUs start threads and leave thread-local destructors behind, and unmapping their code
+//! under these ends the process. An FMU that allows one instance per process gets a copy of the library per
 //! instance.
 
 use std::collections::BTreeMap;
@@ -129,13 +129,13 @@ fn open(path: &Path) -> Result<Library, libloading::Error> {
 #[cfg(unix)]
 fn open_alone(path: &Path) -> Result<Library, libloading::Error> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: loading runs the unit's initialisers; that foreign code runs here is what the user asked for.
+    // SAFETY: loading runs the FMU's initialisers; that foreign code runs here is what the user asked for.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
 }
 
 #[cfg(not(unix))]
 fn open_alone(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: loading runs the unit's initialisers; that foreign code runs here is what the user asked for.
+    // SAFETY: loading runs the FMU's initialisers; that foreign code runs here is what the user asked for.
     unsafe { Library::new(path) }
 }
 
@@ -176,5 +176,5 @@ pub(crate) fn missing_functions(path: &Path, missing: &[String]) -> FileProblem 
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     FileProblem::new(format!("{name} lacks the function{} {list}", if missing.len() == 1 { "" } else { "s" }))
-        .hint("the binary does not keep what the description promises; tell the maker of the unit")
+        .hint("the binary does not keep what the description promises; tell the maker of the FMU")
 }

@@ -1,4 +1,4 @@
-//! How the ports of units that are integrated together hang together: in which order inputs are set and outputs read at
+//! How the ports of FMUs that are integrated together hang together: in which order inputs are set and outputs read at
 //! one instant, and which of them form algebraic loops.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use cosimo_core::registry::InnerConnection;
 use crate::description::VariableType;
 use crate::ports::{PortGroup, Ports};
 
-/// A variable of a unit: one number, or the elements of an array.
+/// A variable of an FMU: one number, or the elements of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberVariable {
     pub(crate) member: usize,

@@ -1,4 +1,4 @@
-//! A unit for model exchange as equations that Cosimo integrates, in the loop of [`HybridSimulator`].
+//! An FMU for model exchange as equations that Cosimo integrates, in the loop of [`HybridSimulator`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{PortGroup, Ports};
 use crate::rollback_check::{self, RollbackTrial};
 
-/// Rounds of one event iteration. A unit that needs more goes round for ever.
+/// Rounds of one event iteration. An FMU that needs more goes round for ever.
 pub(crate) const ROUNDS: usize = 1000;
 const RELATIVE: f64 = 1e-6;
 /// The absolute tolerance of a state, as a part of its nominal value times the relative tolerance.
 const ABSOLUTE: f64 = 1e-2;
 
-/// A simulator out of the equations of units.
+/// A simulator out of the equations of FMUs.
 pub(crate) type ModelExchangeFmu<O> = HybridSimulator<FmuEquations<O>>;
 
-/// The equations of units, as they stand in an instance.
+/// The equations of FMUs, as they stand in an instance.
 pub(crate) struct FmuEquations<O: EquationsOrigin> {
     origin: O,
     known: EquationsInfo,
@@ -55,7 +55,7 @@ pub(crate) struct FmuEquations<O: EquationsOrigin> {
     locals: LocalSelection,
 }
 
-/// Where equations come from: one unit, or several that are integrated together.
+/// Where equations come from: one FMU, or several that are integrated together.
 pub(crate) trait EquationsOrigin: Send {
     type Instance: ModelExchangeInstance;
 
@@ -96,7 +96,7 @@ pub(crate) struct EquationsInfo {
     /// What is in them beside the states can be saved and restored, and turned into bytes.
     pub(crate) keeps_state: bool,
     pub(crate) serializes: bool,
-    /// They have nothing but their states, so that they need no event to take a jump. Nor should they have one: units
+    /// They have nothing but their states, so that they need no event to take a jump. Nor should they have one: FMUs
     /// refuse to go back behind an event unless their state is restored.
     pub(crate) eventless: bool,
     /// Value references of states and derivatives, if these are known to be differentiated by those.
@@ -106,17 +106,17 @@ pub(crate) struct EquationsInfo {
     pub(crate) tolerance: Option<f64>,
 }
 
-/// The equations of one unit.
+/// The equations of one FMU.
 pub(crate) struct Single<I> {
-    unit: Arc<Fmu>,
+    fmu: Arc<Fmu>,
     name: String,
     settings: Vec<StartValue>,
     version: PhantomData<fn() -> I>,
 }
 
 impl<I> Single<I> {
-    pub(crate) fn new(unit: Arc<Fmu>, name: &str, settings: &[StartValue]) -> Single<I> {
-        Single { unit, name: name.to_owned(), settings: settings.to_vec(), version: PhantomData }
+    pub(crate) fn new(fmu: Arc<Fmu>, name: &str, settings: &[StartValue]) -> Single<I> {
+        Single { fmu, name: name.to_owned(), settings: settings.to_vec(), version: PhantomData }
     }
 }
 
@@ -124,21 +124,21 @@ impl<I: NewInstance + ModelExchangeInstance> EquationsOrigin for Single<I> {
     type Instance = I;
 
     fn make(&self, start: f64, stop: Option<f64>) -> Result<I, SimulatorError> {
-        let mut instance: I = self.unit.instantiate(FmuUse::ModelExchange, &self.name, &[])?;
+        let mut instance: I = self.fmu.instantiate(FmuUse::ModelExchange, &self.name, &[])?;
         instance.enter(start, stop, &self.settings)?;
         Ok(instance)
     }
 
     fn lost(&self, instance: &mut I) -> Vec<String> {
-        parameters::lost(&self.unit.description, &self.settings, instance)
+        parameters::lost(&self.fmu.description, &self.settings, instance)
     }
 
     fn is_corrupt(&self) -> bool {
-        self.unit.is_corrupt()
+        self.fmu.is_corrupt()
     }
 
     fn members(&self) -> impl Iterator<Item = (&Description, Option<&str>)> {
-        std::iter::once((&self.unit.description, None))
+        std::iter::once((&self.fmu.description, None))
     }
 
     fn get(
@@ -164,7 +164,7 @@ fn smooth(group: &PortGroup) -> bool {
 /// The instance, if there is one.
 #[inline]
 pub(crate) fn live<I>(instance: &mut Option<I>) -> Result<&mut I, SimulatorError> {
-    instance.as_mut().ok_or_else(|| SimulatorError::new("enter", "the unit was not instantiated"))
+    instance.as_mut().ok_or_else(|| SimulatorError::new("enter", "the FMU was not instantiated"))
 }
 
 impl<O: EquationsOrigin> Equations for FmuEquations<O> {
@@ -181,8 +181,8 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
         self.inputs.iter_mut().try_for_each(|group| group.set(instance, |port| u[port]))
     }
 
-    /// A unit leaves initialisation in event mode.
-    fn exit_initialization(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
+    /// An FMU leaves initialisation in event mode.
+    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
         let instance = live(&mut self.instance)?;
         instance.ready()?;
         let (settled, _) = settle_events(instance, at)?;
@@ -255,7 +255,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
     fn jacobian(&mut self, interface: &Interface, into: &mut [f64]) -> Result<(), SimulatorError> {
         into.fill(0.0);
         let Some(columns) = &mut self.jacobian else {
-            let none = || SimulatorError::new("jacobian", "this unit declares no derivatives");
+            let none = || SimulatorError::new("jacobian", "this FMU declares no derivatives");
             return if interface.feedthrough.is_empty() { Ok(()) } else { Err(none()) };
         };
         let instance = live(&mut self.instance)?;
@@ -263,7 +263,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
     }
 
     fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
-        let none = || SimulatorError::new("linearise", "this unit declares no derivatives");
+        let none = || SimulatorError::new("linearise", "this FMU declares no derivatives");
         self.tangents.as_mut().ok_or_else(none)?.fill(live(&mut self.instance)?, into)
     }
 
@@ -302,7 +302,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
             Some(LineEnd { flow, effort, .. }) => Err(SimulatorError::new(
                 "line",
                 format!(
-                    "the flow `{}` depends directly on the effort `{}`, or the unit does not deny it: a line cannot end \
+                    "the flow `{}` depends directly on the effort `{}`, or the FMU does not deny it: a line cannot end \
                      there; where it is the description that says too little, \"cosimo.feedthrough\" = \"probed\" finds out",
                     outputs[*flow].name, inputs[*effort].name
                 ),
@@ -326,8 +326,8 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
         if self.known.keeps_state { live(&mut self.instance)?.thaw(from) } else { Ok(()) }
     }
 
-    fn foreign_state_message(_bytes: usize) -> String {
-        "these bytes are no state of this unit".into()
+    fn foreign(_bytes: usize) -> String {
+        "these bytes are no state of this FMU".into()
     }
 
     fn notices(&mut self) -> Vec<(&'static str, String)> {
@@ -406,7 +406,7 @@ pub(crate) fn settle_events(
 pub(crate) fn announced(update: &EventUpdate, at: f64) -> Result<f64, SimulatorError> {
     let next = update.next_event.unwrap_or(f64::INFINITY);
     if next <= at || next.is_nan() {
-        let words = format!("the unit announces an event at t = {next} s when it is {at} s already");
+        let words = format!("the FMU announces an event at t = {next} s when it is {at} s already");
         return Err(SimulatorError::new("event", words));
     }
     Ok(next)
@@ -414,14 +414,14 @@ pub(crate) fn announced(update: &EventUpdate, at: f64) -> Result<f64, SimulatorE
 
 pub(crate) fn unsettled(at: f64) -> SimulatorError {
     let words =
-        format!("the event at t = {at} s does not settle: after {ROUNDS} rounds the unit asks for another");
+        format!("the event at t = {at} s does not settle: after {ROUNDS} rounds the FMU asks for another");
     SimulatorError::new("event", words)
 }
 
 impl EquationsInfo {
-    /// Of one unit.
-    pub(crate) fn of(unit: &Fmu) -> EquationsInfo {
-        let (about, can) = (&unit.description, unit.capabilities(FmuUse::ModelExchange));
+    /// Of one FMU.
+    pub(crate) fn of(fmu: &Fmu) -> EquationsInfo {
+        let (about, can) = (&fmu.description, fmu.capabilities(FmuUse::ModelExchange));
         let Some(exchange) = &about.exchange else { return EquationsInfo::default() };
         let states = exchange.state_count(&about.variables);
         let scalars = exchange.states.len() == states;
@@ -445,7 +445,7 @@ impl EquationsInfo {
         }
     }
 
-    /// What a linear model is asked by, if the units give derivatives.
+    /// What a linear model is asked by, if the FMUs give derivatives.
     fn tangents(&self, ports: &Ports) -> Option<Tangents> {
         Tangents::new(self.columns.as_ref().filter(|_| self.jacobian)?, ports)
     }
@@ -458,7 +458,7 @@ impl EquationsInfo {
         StateSpaceAccess { states: self.states, derivatives, anywhere: true }
     }
 
-    /// Without the units' help only what Cosimo integrates comes back, which is all there is without events.
+    /// Without the FMUs' help only what Cosimo integrates comes back, which is all there is without events.
     pub(crate) fn can_go_back(&self) -> bool {
         self.keeps_state || self.eventless
     }
@@ -468,28 +468,28 @@ impl EquationsInfo {
     }
 }
 
-/// The ports of a unit that is to be integrated, with what its user should know of it.
-pub(crate) fn ports<I: NewInstance>(unit: &Fmu, parameters: &Parameters) -> Ports {
-    let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, false);
-    let mut warnings = unit.description.warnings(FmuUse::ModelExchange);
+/// The ports of an FMU that is to be integrated, with what its user should know of it.
+pub(crate) fn ports<I: NewInstance>(fmu: &Fmu, parameters: &Parameters) -> Ports {
+    let mut ports = Ports::new(&fmu.description, parameters.feedthrough == Feedthrough::None, false);
+    let mut warnings = fmu.description.warnings(FmuUse::ModelExchange);
     if parameters.feedthrough == Feedthrough::Probed {
-        let (pairs, doubts) = feedthrough::probe::<I>(unit, FmuUse::ModelExchange, parameters, &ports);
+        let (pairs, doubts) = feedthrough::probe::<I>(fmu, FmuUse::ModelExchange, parameters, &ports);
         ports.interface.feedthrough = pairs.into_iter().collect();
         warnings.extend(doubts);
     }
-    let experiment = unit.description.experiment;
+    let experiment = fmu.description.experiment;
     ports.interface.default_experiment =
         DefaultExperiment { start: experiment.start, stop: experiment.stop, step: experiment.step };
-    ports.interface.facts = unit.facts();
+    ports.interface.facts = fmu.facts();
     ports.interface.warnings = warnings;
     ports.interface.parameter_warnings = parameters.doubts.clone();
     ports
 }
 
 impl<I: NewInstance + ModelExchangeInstance> FmuEquations<Single<I>> {
-    pub(crate) fn of_unit(unit: Arc<Fmu>, parameters: Parameters, name: &str) -> ModelExchangeFmu<Single<I>> {
-        let (ports, known) = (ports::<I>(&unit, &parameters), EquationsInfo::of(&unit));
-        FmuEquations::new(Single::new(unit, name, &parameters.settings), known, ports, parameters)
+    pub(crate) fn of_fmu(fmu: Arc<Fmu>, parameters: Parameters, name: &str) -> ModelExchangeFmu<Single<I>> {
+        let (ports, known) = (ports::<I>(&fmu, &parameters), EquationsInfo::of(&fmu));
+        FmuEquations::new(Single::new(fmu, name, &parameters.settings), known, ports, parameters)
     }
 }
 

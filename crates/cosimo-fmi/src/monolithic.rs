@@ -1,4 +1,4 @@
-//! Units for model exchange that are integrated as one: strong coupling. Between their equations nothing is assumed:
+//! FMUs for model exchange that are integrated as one: strong coupling. Between their equations nothing is assumed:
 //! at every instant that the integrator asks for, each input is what the outputs of the others are, and algebraic loops
 //! among them are solved.
 
@@ -24,7 +24,7 @@ use crate::ports::{PortGroup, Ports};
 /// Rounds of a loop that has values without any between them.
 const ROUNDS: usize = 100;
 
-/// The units and how they hang together.
+/// The FMUs and how they hang together.
 pub(crate) struct MonolithicOrigin {
     members: Vec<MemberBlueprint>,
     net: MemberGraph,
@@ -34,13 +34,13 @@ pub(crate) struct MonolithicOrigin {
 }
 
 struct MemberBlueprint {
-    unit: Arc<Fmu>,
+    fmu: Arc<Fmu>,
     name: String,
     settings: Vec<StartValue>,
     known: EquationsInfo,
 }
 
-/// Where the whole is in the life of its units; what may be set depends on it.
+/// Where the whole is in the life of its FMUs; what may be set depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Initialisation,
@@ -77,9 +77,9 @@ pub(crate) fn join(
 ) -> Result<ModelExchangeFmu<MonolithicOrigin>, Vec<(Option<usize>, OpenProblem)>> {
     let ports: Vec<Ports> = members
         .iter()
-        .map(|(unit, parameters)| match unit.description.fmi {
-            Fmi::One | Fmi::Two => model_exchange::ports::<Fmi2Instance>(unit, parameters),
-            Fmi::Three => model_exchange::ports::<Fmi3Instance>(unit, parameters),
+        .map(|(fmu, parameters)| match fmu.description.fmi {
+            Fmi::One | Fmi::Two => model_exchange::ports::<Fmi2Instance>(fmu, parameters),
+            Fmi::Three => model_exchange::ports::<Fmi3Instance>(fmu, parameters),
         })
         .collect();
     let net = MemberGraph::new(&ports, request.connections);
@@ -87,9 +87,9 @@ pub(crate) fn join(
     let parts: Vec<MemberBlueprint> = members
         .into_iter()
         .zip(request.members)
-        .map(|((unit, parameters), asked)| MemberBlueprint {
-            known: EquationsInfo::of(&unit),
-            unit,
+        .map(|((fmu, parameters), asked)| MemberBlueprint {
+            known: EquationsInfo::of(&fmu),
+            fmu,
             name: asked.name.to_owned(),
             settings: parameters.settings,
         })
@@ -219,13 +219,13 @@ impl EquationsOrigin for MonolithicOrigin {
 
     fn make(&self, start: f64, stop: Option<f64>) -> Result<MonolithicInstance, SimulatorError> {
         let mut members = Vec::new();
-        for MemberBlueprint { unit, name, settings, known } in &self.members {
-            let instance: Box<dyn ModelExchangeInstance> = match unit.description.fmi {
+        for MemberBlueprint { fmu, name, settings, known } in &self.members {
+            let instance: Box<dyn ModelExchangeInstance> = match fmu.description.fmi {
                 Fmi::One | Fmi::Two => {
-                    Box::new(Single::<Fmi2Instance>::new(unit.clone(), name, settings).make(start, stop)?)
+                    Box::new(Single::<Fmi2Instance>::new(fmu.clone(), name, settings).make(start, stop)?)
                 }
                 Fmi::Three => {
-                    Box::new(Single::<Fmi3Instance>::new(unit.clone(), name, settings).make(start, stop)?)
+                    Box::new(Single::<Fmi3Instance>::new(fmu.clone(), name, settings).make(start, stop)?)
                 }
             };
             members.push(MonolithicMember { instance, known: known.clone() });
@@ -258,18 +258,18 @@ impl EquationsOrigin for MonolithicOrigin {
     fn lost(&self, instance: &mut MonolithicInstance) -> Vec<String> {
         let parts = self.members.iter().zip(&mut instance.members);
         let words = |(part, member): (&MemberBlueprint, &mut MonolithicMember)| {
-            let lost = parameters::lost(&part.unit.description, &part.settings, member.instance.as_mut());
+            let lost = parameters::lost(&part.fmu.description, &part.settings, member.instance.as_mut());
             lost.into_iter().map(|words| format!("{}: {words}", part.name)).collect::<Vec<_>>()
         };
         parts.flat_map(words).collect()
     }
 
     fn is_corrupt(&self) -> bool {
-        self.members.iter().any(|part| part.unit.is_corrupt())
+        self.members.iter().any(|part| part.fmu.is_corrupt())
     }
 
     fn members(&self) -> impl Iterator<Item = (&Description, Option<&str>)> {
-        self.members.iter().map(|part| (&part.unit.description, Some(part.name.as_str())))
+        self.members.iter().map(|part| (&part.fmu.description, Some(part.name.as_str())))
     }
 
     fn get(
@@ -314,7 +314,7 @@ impl MemberAccess<'_> {
             .fold(source.constant + outside, |sum, (output, gain)| sum + gain * self.outputs[*output])
     }
 
-    /// Tells a unit what the inputs are.
+    /// Tells an FMU what the inputs are.
     fn tell(&mut self, set: usize) -> Result<(), SimulatorError> {
         let MemberVariable { member, kind, reference, places, .. } = &self.net.inputs[set];
         let values = &self.inputs[places.clone()];
@@ -366,7 +366,7 @@ impl MemberAccess<'_> {
                     Ok(())
                 })
                 .map_err(|unsolved| match unsolved {
-                    NewtonError::Refused(error) => MemberFailure::Unit(error),
+                    NewtonError::Refused(error) => MemberFailure::Fmu(error),
                     NewtonError::Stuck { unknown, residual, iterations } => {
                         MemberFailure::Stuck { place: unknowns[unknown], residual, iterations }
                     }
@@ -379,7 +379,7 @@ impl MemberAccess<'_> {
                 let places = self.net.inputs[*set].places.clone();
                 let moved = |place: &usize| self.inputs[*place] != self.source(*place);
                 changed = changed.or(places.clone().find(moved));
-                self.set(*set).map_err(MemberFailure::Unit)?;
+                self.set(*set).map_err(MemberFailure::Fmu)?;
             }
             let Some(place) = changed else { return Ok(()) };
             if unknowns.is_empty() && gets.is_empty() {
@@ -393,7 +393,7 @@ impl MemberAccess<'_> {
 
 /// Why a loop has no solution.
 enum MemberFailure {
-    Unit(SimulatorError),
+    Fmu(SimulatorError),
     /// An input, and by how much it is not what drives it.
     Stuck {
         place: usize,
@@ -434,7 +434,7 @@ impl MonolithicInstance {
     #[cold]
     fn words(&self, trouble: MemberFailure) -> SimulatorError {
         let (place, words) = match trouble {
-            MemberFailure::Unit(error) => return error,
+            MemberFailure::Fmu(error) => return error,
             MemberFailure::Stuck { place, residual, iterations } => {
                 (place, format!("after {iterations} iterations it is {residual:e} away from what drives it"))
             }
@@ -523,7 +523,7 @@ impl Instance for MonolithicInstance {
     }
 
     fn configure(&mut self, _setting: &StartValue) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("configure", "units that are joined are configured one by one"))
+        Err(SimulatorError::new("configure", "FMUs that are joined are configured one by one"))
     }
 
     fn set(&mut self, _kind: VariableType, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
@@ -548,11 +548,11 @@ impl Instance for MonolithicInstance {
     }
 
     fn set_parcel(&mut self, _: VariableType, _: u32, _: &[u8]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("set text", "units that are joined exchange no texts"))
+        Err(SimulatorError::new("set text", "FMUs that are joined exchange no texts"))
     }
 
     fn get_parcel(&mut self, _: VariableType, _: u32, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("get text", "units that are joined exchange no texts"))
+        Err(SimulatorError::new("get text", "FMUs that are joined exchange no texts"))
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
@@ -582,7 +582,7 @@ impl Instance for MonolithicInstance {
     }
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let damaged = || SimulatorError::new("thaw", "these bytes are no state of these units");
+        let damaged = || SimulatorError::new("thaw", "these bytes are no state of these FMUs");
         let (inputs, mut rest) = from.split_at_checked(8 * self.inputs.len()).ok_or_else(damaged)?;
         for (input, bytes) in self.inputs.iter_mut().zip(inputs.as_chunks().0) {
             *input = f64::from_le_bytes(*bytes);
@@ -599,7 +599,7 @@ impl Instance for MonolithicInstance {
     }
 
     fn derivatives(&mut self, _of: &[u32], _by: u32, _into: &mut [f64]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("derivatives", "units that are joined declare no derivatives"))
+        Err(SimulatorError::new("derivatives", "FMUs that are joined declare no derivatives"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Parameters of a component: values for the unit's own variables, and a few options that are Cosimo's.
+//! Parameters of a component: values for the FMU's own variables, and a few options that are Cosimo's.
 //! All problems at once.
 
 use std::ffi::CString;
@@ -10,7 +10,7 @@ use cosimo_ode::{ABSENT, INTEGRATORS, IntegratorEntry};
 use crate::description::{Causality, Description, FmuUse, Initial, Variability, Variable, VariableType};
 use crate::instance::{Instance, StartValue, Values};
 
-/// Options of Cosimo stand among the parameters under this prefix, which no unit uses.
+/// Options of Cosimo stand among the parameters under this prefix, which no FMU uses.
 const PREFIX: &str = "cosimo.";
 const OPTIONS: [&str; 8] = [
     "cosimo.use",
@@ -33,9 +33,9 @@ pub(crate) struct Parameters {
     /// The usual one unless it was said.
     pub(crate) usage: Option<FmuUse>,
     pub(crate) settings: Vec<StartValue>,
-    /// Values that the unit's maker does not allow, each with the name of its parameter.
+    /// Values that the FMU's maker does not allow, each with the name of its parameter.
     pub(crate) doubts: Vec<(String, String)>,
-    /// Into how many steps of the unit a macro step is split.
+    /// Into how many steps of the FMU a macro step is split.
     pub(crate) substep: Option<u32>,
     pub(crate) feedthrough: Feedthrough,
     pub(crate) rollback: Rollback,
@@ -55,7 +55,7 @@ impl Default for Parameters {
             substep: None,
             feedthrough: Feedthrough::default(),
             rollback: Rollback::default(),
-            // Of a unit nobody knows whether it is stiff.
+            // Of an FMU nobody knows whether it is stiff.
             solver: INTEGRATORS.iter().find(|entry| entry.name == "bdf").unwrap_or(&INTEGRATORS[0]),
             relative: None,
             absolute: None,
@@ -67,7 +67,7 @@ impl Default for Parameters {
 /// Where it is known from which outputs answer which inputs at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Feedthrough {
-    /// From the unit's description; what that does not deny is assumed.
+    /// From the FMU's description; what that does not deny is assumed.
     #[default]
     Declared,
     /// From a trial.
@@ -76,14 +76,14 @@ pub(crate) enum Feedthrough {
     None,
 }
 
-/// What to make of a unit's promise to save and restore its state.
+/// What to make of an FMU's promise to save and restore its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Rollback {
     /// It is tried out before a run relies on it.
     #[default]
     Tried,
     Trusted,
-    /// The unit is used as if it had not promised anything.
+    /// The FMU is used as if it had not promised anything.
     None,
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn read(
     if problems.is_empty() { Ok(parameters) } else { Err(problems) }
 }
 
-/// Options of units that are integrated together.
+/// Options of FMUs that are integrated together.
 pub(crate) fn of_joined(given: &[(String, Value)]) -> Result<Parameters, Vec<OpenProblem>> {
     let mut parameters = Parameters::default();
     let problems = wrong(given, |name, value| {
@@ -142,7 +142,7 @@ pub(crate) fn of_joined(given: &[(String, Value)]) -> Result<Parameters, Vec<Ope
             return option(name, value, &mut parameters);
         }
         let hint = suggest(name, MODEL_EXCHANGE.into_iter());
-        Err((format!("there is no option `{name}` of units that are integrated together"), Some(hint)))
+        Err((format!("there is no option `{name}` of FMUs that are integrated together"), Some(hint)))
     });
     if problems.is_empty() { Ok(parameters) } else { Err(problems) }
 }
@@ -157,7 +157,7 @@ fn wrong(
     given.iter().filter_map(|(name, value)| Some(problem(name, take(name, value).err()?))).collect()
 }
 
-/// Options that are for another use than that of the unit.
+/// Options that are for another use than that of the FMU.
 fn misplaced(
     description: &Description,
     given: &[(String, Value)],
@@ -175,7 +175,7 @@ fn misplaced(
             .map(|usage| usage.name())
             .collect();
         let message =
-            format!("unit `{model}` is not made for {}, only for {}", usage.name(), there.join(" and "));
+            format!("FMU `{model}` is not made for {}, only for {}", usage.name(), there.join(" and "));
         problem("cosimo.use", message, None);
         return problems;
     }
@@ -188,7 +188,7 @@ fn misplaced(
         };
         if wanted != usage {
             let message =
-                format!("`{name}` is for {}, but unit `{model}` is used for {}", wanted.name(), usage.name());
+                format!("`{name}` is for {}, but FMU `{model}` is used for {}", wanted.name(), usage.name());
             let can = description.offer(wanted).is_some();
             let word = wanted.name().replace(' ', "-");
             problem(name, message, can.then(|| format!("`\"cosimo.use\" = \"{word}\"` uses it for that")));
@@ -207,7 +207,7 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             parameters.substep = Some(*number as u32);
         }
         ("cosimo.substep", other) => {
-            let hint = "it splits each macro step, so that assumed inputs reach a unit that holds them";
+            let hint = "it splits each macro step, so that assumed inputs reach an FMU that holds them";
             let found = other.describe();
             let message = format!("`{name}` must be a whole number from 1 to 1e6, got {found}");
             return Err((message, Some(hint.into())));
@@ -292,23 +292,23 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Start
     let Some(variable) = description.find(name) else {
         let known = description.variables.iter().filter(|variable| settable(variable));
         let hint = suggest(name, known.map(|variable| variable.name.as_str()));
-        return Err((format!("unit `{model}` has no variable `{name}`"), Some(hint)));
+        return Err((format!("FMU `{model}` has no variable `{name}`"), Some(hint)));
     };
     if !settable(variable) {
         let (why, hint) = match variable.causality {
             Causality::StructuralParameter => {
-                ("is a structural parameter; Cosimo cannot resize a unit yet".to_owned(), None)
+                ("is a structural parameter; Cosimo cannot resize an FMU yet".to_owned(), None)
             }
             Causality::Input => (
                 "is an input, not a parameter".to_owned(),
                 Some("connect it, or give it a value as an input".to_owned()),
             ),
-            other => (format!("cannot be set: the unit computes this {}", other.name()), None),
+            other => (format!("cannot be set: the FMU computes this {}", other.name()), None),
         };
-        return Err((format!("`{name}` of unit `{model}` {why}"), hint));
+        return Err((format!("`{name}` of FMU `{model}` {why}"), hint));
     }
     let wrong = |wanted: String| {
-        Err((format!("`{name}` of unit `{model}` must be {wanted}, got {}", value.describe()), None))
+        Err((format!("`{name}` of FMU `{model}` must be {wanted}, got {}", value.describe()), None))
     };
     let single = variable.dimensions.is_empty();
     let items: &[Value] = match value {
@@ -397,13 +397,13 @@ fn carried(kind: VariableType, number: f64) -> f64 {
     }
 }
 
-/// A value outside the limits that the unit declares. The unit may still take it; only it can know.
+/// A value outside the limits that the FMU declares. The FMU may still take it; only it can know.
 fn beyond(description: &Description, name: &str, setting: &StartValue) -> Option<String> {
     let limits = description.find(name)?.limits;
     let Values::Numbers(numbers) = &setting.values else { return None };
     let wrong = numbers.iter().find(|number| !limits.contains(**number))?;
     let (model, wrong) = (&description.model_name, number_text(*wrong));
-    Some(format!("`{name}` of unit `{model}` is {wrong}, but allowed is {limits}"))
+    Some(format!("`{name}` of FMU `{model}` is {wrong}, but allowed is {limits}"))
 }
 
 /// The smallest and the largest value of a type of whole numbers.

@@ -1,4 +1,4 @@
-//! Which binary of a unit is for this machine, what others are there, and why one cannot load.
+//! Which binary of an FMU is for this machine, what others are there, and why one cannot load.
 //! All platforms are in one table.
 
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ pub fn binary(folder: &Path, description: &Description, usage: FmuUse) -> Result
         )));
     };
     let Some(InterfaceInfo { identifier, .. }) = description.offer(usage) else {
-        return Err(FileProblem::new(format!("the unit is not made for {}", usage.name())));
+        return Err(FileProblem::new(format!("the FMU is not made for {}", usage.name())));
     };
     if identifier.is_empty() || identifier.contains(['/', '\\', '\0']) {
         return Err(FileProblem::new(format!(
@@ -103,10 +103,10 @@ pub fn binary(folder: &Path, description: &Description, usage: FmuUse) -> Result
             "there is no {identifier}.{} in binaries/{wanted}, where `modelIdentifier` says it is",
             here.ending
         ))
-        .hint("the description and the binary do not belong together; export the unit again"));
+        .hint("the description and the binary do not belong together; export the FMU again"));
     }
     let (found, hint) = if there.is_empty() && folder.join("sources").is_dir() {
-        ("it has source code only".into(), "compile its sources, or ask for a unit with binaries")
+        ("it has source code only".into(), "compile its sources, or ask for an FMU with binaries")
     } else if there.is_empty() {
         ("it has no binary at all".into(), "export it again with binaries")
     } else {
@@ -114,7 +114,7 @@ pub fn binary(folder: &Path, description: &Description, usage: FmuUse) -> Result
         (format!("it has {}", list.join(", ")), "export it for this platform, or run Cosimo on one of these")
     };
     Err(FileProblem::new(format!(
-        "the unit has no binary for this machine: expected binaries/{wanted}, {found}"
+        "the FMU has no binary for this machine: expected binaries/{wanted}, {found}"
     ))
     .hint(hint))
 }
@@ -138,7 +138,7 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, FileProblem> {
     let Some(elf) = elf::read(&bytes) else {
         let found = if bytes.starts_with(b"MZ") { "it is one for Windows" } else { "it is not an ELF file" };
         return Err(FileProblem::new(format!("{name} is not a shared library for Linux ({found})"))
-            .hint("the unit was packed wrongly; export it again"));
+            .hint("the FMU was packed wrongly; export it again"));
     };
     let (wanted, _) = elf::machine(std::env::consts::ARCH).unwrap_or((elf.machine, elf.bits));
     if elf.machine != wanted || elf.bits != usize::BITS {
@@ -149,13 +149,13 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, FileProblem> {
             elf::machine_name(wanted),
             usize::BITS
         ))
-        .hint("export the unit for this machine, or run a Cosimo that was built for the unit's"));
+        .hint("export the FMU for this machine, or run a Cosimo that was built for the FMU's"));
     }
     let length = bytes.len() as u64;
     if elf.length.is_none_or(|needed| needed > length) {
         let wanted = elf.length.map_or("more".into(), |needed| format!("at least {needed}"));
-        return Err(FileProblem::new(format!("{name} is cut off: expected {wanted} bytes, got {length}"))
-            .hint("the unit was packed wrongly or damaged on its way here; export or fetch it again"));
+        return Err(FileProblem::new(format!("{name} is cut off: wanted {wanted} bytes, got {length}"))
+            .hint("the FMU was packed wrongly or damaged on its way here; export or fetch it again"));
     }
     Ok(Some(elf))
 }
@@ -181,9 +181,9 @@ pub(crate) fn explain_refusal(path: &Path, said: &str) -> FileProblem {
     missing_needs(path).unwrap_or_else(|| {
         let problem = FileProblem::new(format!("{} cannot be loaded: {said}", file_name(path)));
         if said.contains("_Py") || said.contains("undefined symbol: Py") {
-            problem.hint("the unit was made for another Python: name that one's library in COSIMO_LIBPYTHON")
+            problem.hint("the FMU was made for another Python: name that one's library in COSIMO_LIBPYTHON")
         } else if said.contains("undefined symbol") {
-            problem.hint("the unit was linked without a library that it uses; tell its maker")
+            problem.hint("the FMU was linked without a library that it uses; tell its maker")
         } else {
             problem
         }
@@ -232,9 +232,9 @@ fn look_for_needs(path: &Path, needs: &mut Needs) {
         })
         .collect();
     folders.extend(loader_folders());
-    // The Python of a unit is looked for in more places, and what is said about it there is better.
-    let unit = needs.seen.len() == 1;
-    for name in elf.needed.iter().filter(|name| !(unit && python::is_libpython(name))) {
+    // The Python of an FMU is looked for in more places, and what is said about it there is better.
+    let fmu = needs.seen.len() == 1;
+    for name in elf.needed.iter().filter(|name| !(fmu && python::is_libpython(name))) {
         if name.contains('/') {
             if !Path::new(name).is_file() {
                 needs.missing.insert(name.clone());

@@ -47,7 +47,7 @@ impl PortGroup {
         group.values.resize(group.ports.len(), 0.0);
     }
 
-    /// Tells the unit these of the inputs.
+    /// Tells the FMU these of the inputs.
     #[inline]
     pub(crate) fn set(
         &mut self,
@@ -94,7 +94,7 @@ pub(crate) struct Ports {
     /// Value references of clocks that others are to give, or hear, with their ports.
     pub(crate) clocks_in: Vec<(u32, usize)>,
     pub(crate) clocks_out: Vec<(u32, usize)>,
-    /// Outputs of which the unit does not say on which inputs they depend at once.
+    /// Outputs of which the FMU does not say on which inputs they depend at once.
     pub(crate) undeclared: BTreeSet<usize>,
 }
 
@@ -157,7 +157,7 @@ impl Ports {
         }
     }
 
-    /// `ignore_structure` leaves out all feedthrough, for units that declare too much; `clocks` takes clocks in.
+    /// `ignore_structure` leaves out all feedthrough, for FMUs that declare too much; `clocks` takes clocks in.
     pub(crate) fn new(description: &Description, ignore_structure: bool, clocks: bool) -> Ports {
         let mut ports = Ports::default();
         // Ports of each variable.

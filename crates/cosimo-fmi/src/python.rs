@@ -1,7 +1,7 @@
-//! Units that are written in Python and bring no Python: pythonfmu and its like.
+//! FMUs that are written in Python and bring no Python: pythonfmu and its like.
 //!
 //! Their library calls functions of CPython that somebody else has to load, where all can see them. Here it is found,
-//! loaded and started, once per process and never ended: a unit that starts Python itself would also end it under
+//! loaded and started, once per process and never ended: an FMU that starts Python itself would also end it under
 //! the others, and take Ctrl-C for itself.
 
 use std::collections::BTreeMap;
@@ -37,12 +37,12 @@ for folder in dict.fromkeys(folders):
             print(os.path.join(folder, name))
 ";
 
-/// Whether a library of a unit leaves Python to others.
+/// Whether a library of an FMU leaves Python to others.
 fn is_python(elf: &Elf) -> bool {
     elf.calls_python || needed(elf).is_some()
 }
 
-/// The library of Python that a unit names, as in `libpython3.11.so.1.0`.
+/// The library of Python that an FMU names, as in `libpython3.11.so.1.0`.
 fn needed(elf: &Elf) -> Option<&str> {
     elf.needed.iter().map(String::as_str).find(|name| is_libpython(name))
 }
@@ -58,7 +58,7 @@ fn version(name: &str) -> Option<&str> {
     version.contains('.').then_some(version)
 }
 
-/// The Python for a unit; `None` if it needs none.
+/// The Python for an FMU; `None` if it needs none.
 pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, FileProblem> {
     if !is_python(elf) {
         return Ok(None);
@@ -76,7 +76,7 @@ pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, FileProblem> {
     match (named.and_then(version), version(&name)) {
         (Some(wanted), Some(present)) if wanted != present => {
             let path = found.library.display();
-            Err(FileProblem::new(format!("the unit runs in Python {wanted}, got Python {present}: {path}"))
+            Err(FileProblem::new(format!("the FMU runs in Python {wanted}, got Python {present}: {path}"))
                 .hint(remedy(wanted)))
         }
         _ => Ok(Some(found)),
@@ -91,7 +91,7 @@ fn chosen_library(library: PathBuf) -> Result<Python, FileProblem> {
     let shown = library.display();
     if !library.is_file() {
         return Err(FileProblem::new(format!(
-            "the unit runs in Python, and {CHOICE} names {shown}, which is no file"
+            "the FMU runs in Python, and {CHOICE} names {shown}, which is no file"
         ))
         .hint(
             "name the shared library of Python there, as in /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
@@ -119,7 +119,7 @@ fn ask_once(wanted: Option<&str>) -> Result<Python, FileProblem> {
 /// Asks a Python for its own library.
 fn ask(program: &str, wanted: Option<&str>) -> Result<Python, FileProblem> {
     let unknown = |reason: String| {
-        FileProblem::new(format!("the unit runs in Python, which cannot be loaded: {reason}"))
+        FileProblem::new(format!("the FMU runs in Python, which cannot be loaded: {reason}"))
             .hint(remedy(wanted.unwrap_or("3.11")))
     };
     let output = std::process::Command::new(program)
@@ -137,7 +137,7 @@ fn ask(program: &str, wanted: Option<&str>) -> Result<Python, FileProblem> {
         Some(library) => Ok(Python { library, program: Some(path.into()) }),
         None => {
             let problem = FileProblem::new(format!(
-                "the unit runs in Python, and {path} (Python {version}) has no shared library; looked for {}",
+                "the FMU runs in Python, and {path} (Python {version}) has no shared library; looked for {}",
                 candidates.join(", ")
             ));
             Err(problem.hint(remedy(wanted.unwrap_or(version))))
@@ -145,30 +145,30 @@ fn ask(program: &str, wanted: Option<&str>) -> Result<Python, FileProblem> {
     }
 }
 
-/// Before a unit's library is loaded: starts Python if the unit needs it. `library` lies in the unit's folder.
+/// Before an FMU's library is loaded: starts Python if the FMU needs it. `library` lies in the FMU's folder.
 pub(crate) fn provide(elf: &Elf, library: &Path) -> Result<(), FileProblem> {
     let Some(python) = find(elf)? else { return Ok(()) };
     start(&python, needed(elf))?;
-    // unit/binaries/platform/library.so
+    // fmu/binaries/platform/library.so
     library.ancestors().nth(3).map_or(Ok(()), claim_module)
 }
 
-/// Python keeps one module per name. Of two units with different modules of one name, the second would silently run
+/// Python keeps one module per name. Of two FMUs with different modules of one name, the second would silently run
 /// the first one's code.
-fn claim_module(unit: &Path) -> Result<(), FileProblem> {
+fn claim_module(fmu: &Path) -> Result<(), FileProblem> {
     static CLAIMED: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
-    let resources = unit.join("resources");
-    // Where pythonfmu says which module the unit is; others do as they like.
+    let resources = fmu.join("resources");
+    // Where pythonfmu says which module the FMU is; others do as they like.
     let Ok(text) = std::fs::read_to_string(resources.join("slavemodule.txt")) else { return Ok(()) };
     let name = text.lines().next().unwrap_or_default().trim();
     let Ok(code) = std::fs::read(resources.join(format!("{name}.py"))) else { return Ok(()) };
     let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
     if claimed.get(name).is_some_and(|earlier| *earlier != code) {
         return Err(FileProblem::new(format!(
-            "the unit's Python module is called `{name}`, and so is a different module of another unit; \
+            "the FMU's Python module is called `{name}`, and so is a different module of another FMU; \
              one Python can hold only one of them"
         ))
-        .hint(format!("rename one {name}.py and build its unit again")));
+        .hint(format!("rename one {name}.py and build its FMU again")));
     }
     claimed.insert(name.to_owned(), code);
     Ok(())
@@ -185,10 +185,10 @@ fn start(python: &Python, needed: Option<&str>) -> Result<(), FileProblem> {
         return same_version(earlier, path);
     }
     let failed = |error: libloading::Error| {
-        FileProblem::new(format!("the unit runs in Python, and {} cannot be loaded: {error}", path.display()))
+        FileProblem::new(format!("the FMU runs in Python, and {} cannot be loaded: {error}", path.display()))
             .hint(format!("name another Python in {CHOICE}"))
     };
-    // Global, because a unit and the modules of Python look for its functions without saying where.
+    // Global, because an FMU and the modules of Python look for its functions without saying where.
     // SAFETY: loading runs the initialisers of CPython, which wait for nothing and start nothing.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(failed)?;
     // The plain name is a library of its own, which only leads to the one with a version.
@@ -211,9 +211,9 @@ fn same_version(earlier: &Path, wanted: &Path) -> Result<(), FileProblem> {
     let (present, other) = (name(earlier), name(wanted));
     match (version(&present), version(&other)) {
         (Some(present), Some(other)) if present != other => Err(FileProblem::new(format!(
-            "the unit runs in Python {other}, and another unit in Python {present}; one process can hold only one"
+            "the FMU runs in Python {other}, and another FMU in Python {present}; one process can hold only one"
         ))
-        .hint("build both units for one Python")),
+        .hint("build both FMUs for one Python")),
         _ => Ok(()),
     }
 }
@@ -267,19 +267,19 @@ fn start(_python: &Python, _needed: Option<&str>) -> Result<(), FileProblem> {
 mod tests {
     use super::*;
 
-    fn unit(needed: &[&str], calls_python: bool) -> Elf {
+    fn fmu(needed: &[&str], calls_python: bool) -> Elf {
         let needed = needed.iter().map(|name| (*name).to_owned()).collect();
         Elf { bits: 64, machine: 62, needed, calls_python, ..Elf::default() }
     }
 
     #[test]
-    fn only_units_that_call_python_ask_for_it() {
-        assert_eq!(find(&unit(&["libc.so.6", "libm.so.6"], false)), Ok(None));
-        assert!(is_python(&unit(&["libc.so.6"], true)));
-        assert!(is_python(&unit(&["libc.so.6", "libpython3.9.so.1.0"], false)));
+    fn only_fmus_that_call_python_ask_for_it() {
+        assert_eq!(find(&fmu(&["libc.so.6", "libm.so.6"], false)), Ok(None));
+        assert!(is_python(&fmu(&["libc.so.6"], true)));
+        assert!(is_python(&fmu(&["libc.so.6", "libpython3.9.so.1.0"], false)));
         assert_eq!(version("libpython3.9.so.1.0"), Some("3.9"));
         assert_eq!(version("libpython3.so"), None);
-        let problem = find(&unit(&["libpython1.4.so.1.0"], false)).unwrap_err().to_string();
+        let problem = find(&fmu(&["libpython1.4.so.1.0"], false)).unwrap_err().to_string();
         assert!(problem.contains("Python 1.4") || problem.contains("libpython1.4"), "{problem}");
     }
 
@@ -290,7 +290,7 @@ mod tests {
         assert!(same_version(&path("libpython3.11.so.1.0"), &path("libpython3.11.so")).is_ok());
         assert!(same_version(&path("libpython3.11.so.1.0"), &path("libpython3.so")).is_ok());
         let problem = same_version(&path("libpython3.11.so.1.0"), &path("libpython3.9.so.1.0")).unwrap_err();
-        assert!(problem.message.contains("Python 3.9, and another unit in Python 3.11"), "{problem}");
+        assert!(problem.message.contains("Python 3.9, and another FMU in Python 3.11"), "{problem}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Whether a unit keeps its promise to save and restore its state: step, restore, step, compare.
+//! Whether an FMU keeps its promise to save and restore its state: step, restore, step, compare.
 //!
-//! Many units promise it and forget half of their state. A run that then rejects a step goes on from a wrong
+//! Many FMUs promise it and forget half of their state. A run that then rejects a step goes on from a wrong
 //! place without anybody noticing, which is why it is tried before it is relied on.
 
 use cosimo_core::{Inputs, Outputs, RollbackCheck, Setup, Simulator, SimulatorError, Slot, Window};
@@ -10,20 +10,20 @@ const NEAR: f64 = 0.1;
 /// Differences below this part of the value are rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// A unit, for whatever use.
+/// An FMU, for whatever use.
 pub(crate) trait RollbackTrial: Simulator {
-    /// If an instance of the unit failed for good, whether it was the one of this simulator, which is given up.
+    /// If an instance of the FMU failed for good, whether it was the one of this simulator, which is given up.
     fn corrupt(&mut self) -> Option<bool>;
 }
 
 pub(crate) fn check_rollback(
-    unit: &mut impl RollbackTrial,
+    fmu: &mut impl RollbackTrial,
     setup: &Setup,
     window: Window,
     inputs: &Inputs<'_>,
 ) -> Result<RollbackCheck, SimulatorError> {
-    let verdict = run(unit, window, inputs);
-    if let Some(failed) = unit.corrupt() {
+    let verdict = run(fmu, window, inputs);
+    if let Some(failed) = fmu.corrupt() {
         // The run cannot begin, and the instance that failed says so: not this one, if it was another.
         return match verdict? {
             RollbackCheck::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
@@ -31,26 +31,26 @@ pub(crate) fn check_rollback(
         };
     }
     // Whatever the trial did to the instance, the run begins with another one. One after the other, never
-    // two at once: many units keep variables that all their instances share.
-    unit.initialize(setup)?;
-    unit.set_inputs(window.from, inputs)?;
+    // two at once: many FMUs keep variables that all their instances share.
+    fmu.initialize(setup)?;
+    fmu.set_inputs(window.from, inputs)?;
     verdict
 }
 
 fn run(
-    unit: &mut dyn Simulator,
+    fmu: &mut dyn Simulator,
     window: Window,
     inputs: &Inputs<'_>,
 ) -> Result<RollbackCheck, SimulatorError> {
-    let first = match first(unit, window, inputs) {
+    let first = match first(fmu, window, inputs) {
         Ok(first) => first,
         // If the step itself fails, the run will say so in its own words.
         Err(error) => return Ok(RollbackCheck::Doubtful(format!("rollback could not be tried: {error}"))),
     };
-    let again = again(unit, window, inputs)
+    let again = again(fmu, window, inputs)
         .map_err(|error| broken(format!("the step that it took before cannot be repeated: {error}")))?;
     let mut worst = 0.0f64;
-    for (index, port) in unit.interface().outputs.iter().enumerate() {
+    for (index, port) in fmu.interface().outputs.iter().enumerate() {
         let moved = (first.after[index] - first.before[index]).abs();
         for (kept, found, when) in [
             (first.before[index], again.before[index], "at once"),
@@ -79,7 +79,7 @@ fn broken(how: String) -> SimulatorError {
     SimulatorError::new(
         "restore",
         format!(
-            "the unit promises to save and restore its state, but it does not: {how}. Every rejected step would \
+            "the FMU promises to save and restore its state, but it does not: {how}. Every rejected step would \
              go on from a wrong place. Choose a method that does not rewind; `cosimo.rollback = \"none\"` among the \
              component's parameters shows which ones are left"
         ),
@@ -92,32 +92,24 @@ struct OutputPair {
     after: Vec<f64>,
 }
 
-fn first(
-    unit: &mut dyn Simulator,
-    window: Window,
-    inputs: &Inputs<'_>,
-) -> Result<OutputPair, SimulatorError> {
-    unit.need_rollback()?.save(Slot::Probe)?;
-    step(unit, window, inputs)
+fn first(fmu: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<OutputPair, SimulatorError> {
+    fmu.need_rollback()?.save(Slot::Probe)?;
+    step(fmu, window, inputs)
 }
 
-fn again(
-    unit: &mut dyn Simulator,
-    window: Window,
-    inputs: &Inputs<'_>,
-) -> Result<OutputPair, SimulatorError> {
-    unit.need_rollback()?.restore(Slot::Probe)?;
-    step(unit, window, inputs)
+fn again(fmu: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<OutputPair, SimulatorError> {
+    fmu.need_rollback()?.restore(Slot::Probe)?;
+    step(fmu, window, inputs)
 }
 
-fn step(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<OutputPair, SimulatorError> {
-    let before = outputs(unit)?;
-    unit.do_step(window, inputs)?;
-    Ok(OutputPair { before, after: outputs(unit)? })
+fn step(fmu: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<OutputPair, SimulatorError> {
+    let before = outputs(fmu)?;
+    fmu.do_step(window, inputs)?;
+    Ok(OutputPair { before, after: outputs(fmu)? })
 }
 
-fn outputs(unit: &mut dyn Simulator) -> Result<Vec<f64>, SimulatorError> {
-    let mut values = vec![0.0; unit.interface().outputs.len()];
-    unit.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] })?;
+fn outputs(fmu: &mut dyn Simulator) -> Result<Vec<f64>, SimulatorError> {
+    let mut values = vec![0.0; fmu.interface().outputs.len()];
+    fmu.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] })?;
     Ok(values)
 }

@@ -52,11 +52,11 @@ pub(crate) fn head(
     }
 }
 
-/// What the unit compares before it starts. Some are made without and compare nothing.
+/// What the FMU compares before it starts. Some are made without and compare nothing.
 fn token(reader: &mut XmlReader<'_>, node: Node<'_, '_>, name: &str) -> String {
     let found = node.attribute(name);
     if found.is_none() {
-        reader.warning(node, format!("there is no `{name}`; the unit is started with an empty one"));
+        reader.warning(node, format!("there is no `{name}`; the FMU is started with an empty one"));
     }
     found.unwrap_or_default().to_owned()
 }
@@ -85,7 +85,7 @@ pub(crate) fn interfaces<'a, 'i>(
         };
         reader.problem_hint(
             root,
-            format!("the unit is made {offers}; expected `<CoSimulation>` or `<ModelExchange>`"),
+            format!("the FMU is made {offers}; expected `<CoSimulation>` or `<ModelExchange>`"),
             "export it again for co-simulation or model exchange",
         );
     }
@@ -132,7 +132,7 @@ pub(crate) fn input_derivative_order(reader: &mut XmlReader<'_>, node: Node<'_, 
     if reader.flag(node, "canInterpolateInputs") { 3 } else { 0 }
 }
 
-/// States with their derivatives. A unit for co-simulation need not list them, and is not refused if it does so badly.
+/// States with their derivatives. An FMU for co-simulation need not list them, and is not refused if it does so badly.
 pub(crate) fn listed(
     reader: &mut XmlReader<'_>,
     needed: bool,

@@ -1,5 +1,5 @@
 //! terminalsAndIcons.xml of FMI 3.0: which variables belong to one connector. Optional, so nothing in it can
-//! keep a unit from running.
+//! keep an FMU from running.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! Units for co-simulation that solve for the effort of a line themselves: they are told what arrives.
+//! FMUs for co-simulation that solve for the effort of a line themselves: they are told what arrives.
 //!
-//! Such a unit has, beside an input X that is an effort, an input `X.Z` for the impedance and the wave c, so that the effort is
+//! Such an FMU has, beside an input X that is an effort, an input `X.Z` for the impedance and the wave c, so that the effort is
 //! c(t) + Z f(t) with its own flow: by points `X.t[1]`, `X.t[2]`, ... and `X.c[1]`, `X.c[2]`, ..., or, in FMI 3.0, by an
-//! `X.c` that it asks for inside a step. That is told by these names alone. With Z = 0 it is a unit as all others.
+//! `X.c` that it asks for inside a step. That is told by these names alone. With Z = 0 it is an FMU as all others.
 //!
 //! One that can return after a step of its solver may stretch the line itself: an `X.kappa` that can be read inside a step says
 //! how often as long as at its shortest the line is. `X.Z` and an input `X.D` are then impedance and delay at its shortest, and
@@ -30,14 +30,14 @@ struct Wave {
     points: Vec<u32>,
     /// Whether shortest delay and largest factor are told, behind the impedance.
     bounds: bool,
-    /// By how much the unit stretches the line.
+    /// By how much the FMU stretches the line.
     kappa: Option<u32>,
     /// All references behind each other, with what they are set to.
     references: Vec<u32>,
     values: Vec<f64>,
 }
 
-/// All of a unit.
+/// All of an FMU.
 #[derive(Debug, Default)]
 pub(crate) struct Waves {
     list: Vec<Wave>,
@@ -46,7 +46,7 @@ pub(crate) struct Waves {
 }
 
 impl Waves {
-    /// What the unit declares, and its description without the inputs that are for waves: they are no ports.
+    /// What the FMU declares, and its description without the inputs that are for waves: they are no ports.
     pub(crate) fn find(description: &Description, can: Capabilities) -> (Cow<'_, Description>, Waves) {
         let scalar =
             |variable: &&Variable| variable.kind == VariableType::Float64 && variable.dimensions.is_empty();
@@ -138,12 +138,12 @@ impl Waves {
         self.list.is_empty()
     }
 
-    /// Whether the unit asks for all of them inside of its steps.
+    /// Whether the FMU asks for all of them inside of its steps.
     pub(crate) fn are_asked(&self) -> bool {
         self.list.iter().all(|wave| wave.times.is_empty())
     }
 
-    /// Tells the unit what arrives in a window, and returns what its inputs are then.
+    /// Tells the FMU what arrives in a window, and returns what its inputs are then.
     pub(crate) fn set_waves<I: Instance>(
         &mut self,
         instance: &mut I,
@@ -152,7 +152,7 @@ impl Waves {
     ) -> Result<&[Segment], SimulatorError> {
         let Waves { list, segments } = self;
         if let Some(end) = inputs.ends.iter().find(|end| list.iter().all(|wave| wave.port != end.effort)) {
-            let words = format!("no line can end at input {}: the unit has no wave for it", end.effort);
+            let words = format!("no line can end at input {}: the FMU has no wave for it", end.effort);
             return Err(SimulatorError::new("line", words));
         }
         let (count, from) = (inputs.segments.len(), window.from.seconds());
@@ -164,7 +164,7 @@ impl Waves {
             let Wave { times, values, references, port, bounds, kappa, .. } = wave;
             let last = values.len() - if *bounds { 3 } else { 1 };
             if times.is_empty() {
-                // Where the unit stretches the line, what arrives is worked out when it asks.
+                // Where the FMU stretches the line, what arrives is worked out when it asks.
                 segments[asked] = if kappa.is_some() { Segment::ZERO } else { cubic(c, from, window.size) };
                 values[0] = segments[asked].start();
                 asked += 1;

@@ -43,7 +43,7 @@ pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, FileProblem> {
         return Ok(known.copy.clone());
     }
     let Some(cache) = unpacked.parent() else { return Ok(unpacked.to_owned()) };
-    Cache::at(&crate::fmu::UNIT, cache).sweep();
+    Cache::at(&crate::fmu::FMU_ARCHIVE, cache).sweep();
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = cache.join(format!(".draft-{process}-run-{number}"));

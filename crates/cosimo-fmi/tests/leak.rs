@@ -12,7 +12,7 @@ mod scratch;
 use std::fs;
 use std::process::Command;
 
-use common::{advance, enter, folder, open, outputs, unit};
+use common::{advance, build_fmu, enter, folder, open, outputs};
 use cosimo::core::{Segment, Slot};
 use cosimo_export::{Design, Version, built_library, write};
 
@@ -25,7 +25,7 @@ fn memory() -> usize {
 /// Lives of one instance after the other, with everything that allocates: saved, restored and serialised states.
 fn lives(version: u32) -> impl FnMut() {
     let folder = folder(&format!("leak{version}"));
-    unit(&folder, version, "mass", &[], &[]);
+    build_fmu(&folder, version, "mass", &[], &[]);
     let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
     move || {
         enter(&mut *mass);
@@ -41,7 +41,7 @@ fn lives(version: u32) -> impl FnMut() {
     }
 }
 
-/// The same of a unit for model exchange, through a bounce.
+/// The same of an FMU for model exchange, through a bounce.
 fn bouncing_lives(version: Version) -> impl FnMut() {
     let folder = folder(&format!("leak-exchange{version:?}"));
     let design = Design::exchange("native:bouncing-ball", version);

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use cosimo::fmi::{Cache, UNIT};
+use cosimo::fmi::{Cache, FMU_ARCHIVE};
 use cosimo::ssp::PACKAGE;
 
 /// Show the cache of unpacked FMUs and SSP packages, or remove entries that are not in use
@@ -49,7 +49,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let caches = [Cache::standard(&UNIT), Cache::standard(&PACKAGE)];
+    let caches = [Cache::standard(&FMU_ARCHIVE), Cache::standard(&PACKAGE)];
     match &args.action {
         None => show(&caches, if args.all { usize::MAX } else { SHOWN }),
         Some(Action::Clean { all, max }) => {

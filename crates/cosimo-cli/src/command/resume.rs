@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::checkpoint_file::{CheckpointFile, CheckpointFileError, CheckpointOrigin};
-use cosimo::fmi::{Cache, UNIT};
+use cosimo::fmi::{Cache, FMU_ARCHIVE};
 
 use cosimo::simulation::quoted;
 use cosimo::{input_files, paths};
@@ -75,10 +75,10 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     run::execute(&first, simulation, interruption)
 }
 
-/// A checkpoint names files to read and to write, and may come from an untrusted source: files outside of the folders are refused.
-/// The current folder is that of the run. Unpacked packages are in the cache.
-fn confine(origin: &CheckpointOrigin, options: &RunOptions, inside: &[PathBuf]) -> Result<(), u8> {
-    let cache = Cache::standard(&UNIT).folder.parent().and_then(|cache| cache.canonicalize().ok());
+/// A checkpoint names files to read and to write, and may come from another person: those outside of the folders are refused.
+/// The present folder is that of the run. What was unpacked from packages lies in the cache.
+fn confine(origin: &CheckpointOrigin, manner: &RunOptions, inside: &[PathBuf]) -> Result<(), u8> {
+    let cache = Cache::standard(&FMU_ARCHIVE).folder.parent().and_then(|cache| cache.canonicalize().ok());
     let allowed = |path: &Path| inside.iter().chain(&cache).any(|folder| path.starts_with(folder));
     let inputs = origin.inputs.iter().map(|input| PathBuf::from(&input.file));
     let written =

@@ -28,10 +28,10 @@ fn said(validation: &Validation) -> Vec<String> {
 }
 
 #[test]
-fn exported_units_violate_nothing() {
+fn exported_fmus_violate_nothing() {
     let folder = folder("validate-exported");
     let library = built_library().unwrap();
-    let file = folder.join("unit.fmu");
+    let file = folder.join("model.fmu");
     let (mut described, mut packed) = (0, 0);
     for source in sources() {
         for version in Version::EVERY {
@@ -55,7 +55,7 @@ fn exported_units_violate_nothing() {
             }
         }
     }
-    println!("{described} descriptions, {packed} whole units");
+    println!("{described} descriptions, {packed} whole FMUs");
     assert!(described > 100 && packed == 11, "{described} {packed}");
 }
 
@@ -188,12 +188,12 @@ impl Archives {
     }
 
     fn check(&mut self, entries: &[(&str, &[u8])], expected: &[&'static str]) {
-        let file = self.folder.join("unit.fmu");
+        let file = self.folder.join("model.fmu");
         archive(&file, entries);
         self.check_file(&file, expected);
     }
 
-    /// A unit of FMI 3.0 with sources, and some files more.
+    /// An FMU of FMI 3.0 with sources, and some files more.
     fn with_sources(&mut self, more: &[(&str, &str)], expected: &[&'static str]) {
         let mut entries: Vec<(&str, &[u8])> = vec![
             ("modelDescription.xml", FULL3.as_bytes()),
@@ -207,7 +207,7 @@ impl Archives {
         self.check(&entries, expected);
     }
 
-    /// A unit of FMI 2.0 with its library under some name.
+    /// An FMU of FMI 2.0 with its library under some name.
     fn with_library(&mut self, name: &str, bytes: &[u8], expected: &[&'static str]) {
         let text = changed(FULL2, &[("<SourceFiles><File name=\"full.c\"/></SourceFiles>", "")]);
         self.check(&[("modelDescription.xml", text.as_bytes()), (name, bytes)], expected);
@@ -307,7 +307,7 @@ fn each_defect_of_an_archive_is_found_by_its_rule_and_no_other() {
     tests.with_sources(&[("documentation/manual.pdf", "")], &["archive/documentation"]);
     tests.with_sources(&[("resources\\a", "")], &["archive/backslash"]);
     tests.with_sources(&[("../a", "")], &["archive/path"]);
-    tests.check(&[("unit/modelDescription.xml", FULL3.as_bytes())], &["archive/description"]);
+    tests.check(&[("model/modelDescription.xml", FULL3.as_bytes())], &["archive/description"]);
     let bare = changed(FULL2, &[("<SourceFiles><File name=\"full.c\"/></SourceFiles>", "")]);
     tests.check(&[("modelDescription.xml", bare.as_bytes())], &["archive/implementation"]);
     hostile(&mut tests);
@@ -322,7 +322,7 @@ fn hostile(tests: &mut Archives) {
     let text = changed(FULL2, &[("<SourceFiles><File name=\"full.c\"/></SourceFiles>", "")]);
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", text.as_bytes()), ("binaries/linux64/full.so", &tests.library2.clone())];
-    let file = tests.folder.join("unit.fmu");
+    let file = tests.folder.join("model.fmu");
     let write = |more: &dyn Fn(&mut zip::ZipWriter<fs::File>)| {
         let mut writer = zip::ZipWriter::new(fs::File::create(&file).unwrap());
         for (name, bytes) in entries {
@@ -341,7 +341,7 @@ fn hostile(tests: &mut Archives) {
     changed_file(b"hello");
     tests.check_file(&file, &["archive/zip"]);
     changed_file(&whole);
-    let renamed = tests.folder.join("unit.zip");
+    let renamed = tests.folder.join("model.zip");
     fs::copy(&file, &renamed).unwrap();
     tests.check_file(&renamed, &["archive/ending"]);
     write(&|writer| writer.add_symlink("resources/link", "/etc", SimpleFileOptions::default()).unwrap());
@@ -411,10 +411,10 @@ fn hostile(tests: &mut Archives) {
     });
     tests.check_file(&file, &["archive/file-and-folder"]);
     assert_eq!(lenient(&file), [("archive/file-and-folder", Severity::Error)]);
-    assert!(cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).is_err());
+    assert!(cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::FMU_ARCHIVE)).is_err());
     write(&|writer| writer.start_file(format!("resources/{}", "a".repeat(256)), plain()).unwrap());
     tests.check_file(&file, &["archive/long-name"]);
-    assert!(cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).is_err());
+    assert!(cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::FMU_ARCHIVE)).is_err());
     write(&|writer| writer.start_file(format!("resources/{}", "a".repeat(255)), plain()).unwrap());
     tests.check_file(&file, &[]);
     write(&|writer| writer.start_file("ModelDescription.xml", plain()).unwrap());
@@ -432,7 +432,7 @@ fn lenient(file: &Path) -> Vec<(&'static str, Severity)> {
 #[test]
 fn what_does_not_keep_an_fmu_from_running_here_is_a_warning() {
     let folder = folder("validate-lenient");
-    let file = folder.join("unit.fmu");
+    let file = folder.join("model.fmu");
     let functions: String =
         FUNCTIONS2.iter().map(|name| format!("int fmi2{name}(void) {{ return 0; }}\n")).collect();
     fs::write(folder.join("whole.c"), functions).unwrap();

@@ -168,7 +168,7 @@ impl VersionFunctions for Functions {
 impl NewInstance for Fmi1Instance {
     fn instantiate(
         binding: Binding,
-        unit: &Fmu,
+        fmu: &Fmu,
         usage: FmuUse,
         name: &str,
         _fed: &[IntermediateInput],
@@ -179,21 +179,21 @@ impl NewInstance for Fmi1Instance {
             functions,
             name: name.to_owned(),
             name_in_c: c_string(name),
-            token: c_string(&unit.description.token),
-            location: c_string(&uri(&unit.location()?)),
-            once: unit.capabilities(usage).once_per_process,
+            token: c_string(&fmu.description.token),
+            location: c_string(&uri(&fmu.location()?)),
+            once: fmu.capabilities(usage).once_per_process,
         };
         let (pointer, listening) = origin.make(&log);
         if pointer.is_null() {
-            return Err(SimulatorError::new("fmiInstantiateSlave", refusal(unit, usage, &log)));
+            return Err(SimulatorError::new("fmiInstantiateSlave", refusal(fmu, usage, &log)));
         }
         let (functions, pointer) = functions.logged(pointer, name);
         Ok(Fmi1Instance {
-            handle: InstanceHandle::new(functions, pointer, log, unit.corrupt.clone()),
+            handle: InstanceHandle::new(functions, pointer, log, fmu.corrupt.clone()),
             listening,
             origin,
             start: StartRecord::default(),
-            negated: NegatedAliases::of(&unit.description),
+            negated: NegatedAliases::of(&fmu.description),
             scratch: Scratch::default(),
             spelling: CText::default(),
         })

@@ -52,7 +52,7 @@ unsafe extern "C" {
     pub(crate) fn free(memory: *mut c_void);
 }
 
-/// What a unit says when it has updated its discrete states.
+/// What an FMU says when it has updated its discrete states.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventInfo {

@@ -33,7 +33,7 @@ pub(crate) struct Fmi2Instance {
 }
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
-// The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
+// The engine keeps one thread per simulator, so the FMU sees one thread from its first call on.
 unsafe impl Send for Fmi2Instance {}
 
 /// Callbacks as the FMU sees them. Never freed, although small: threads of an FMU read them after the instance is gone.
@@ -66,7 +66,7 @@ impl Callbacks {
 impl NewInstance for Fmi2Instance {
     fn instantiate(
         binding: Binding,
-        unit: &Fmu,
+        fmu: &Fmu,
         usage: FmuUse,
         name: &str,
         _fed: &[IntermediateInput],
@@ -74,8 +74,8 @@ impl NewInstance for Fmi2Instance {
         let Binding::Two(functions) = binding else { return Err(other_version("fmi2Instantiate")) };
         let log = Arc::new(MessageLog::new(name));
         let callbacks = Callbacks::new(&log);
-        let (spelled, token) = (c_string(name), c_string(&unit.description.token));
-        let resources = c_string(&uri(&unit.location()?.join("resources")));
+        let (spelled, token) = (c_string(name), c_string(&fmu.description.token));
+        let resources = c_string(&uri(&fmu.location()?.join("resources")));
         let kind = match usage {
             FmuUse::CoSimulation => ffi::CO_SIMULATION,
             FmuUse::ModelExchange => ffi::MODEL_EXCHANGE,
@@ -96,11 +96,11 @@ impl NewInstance for Fmi2Instance {
         };
         let pointer = call_log::instantiate(name, "fmi2Instantiate", &token, &resources, instantiate);
         if pointer.is_null() {
-            return Err(SimulatorError::new("fmi2Instantiate", refusal(unit, usage, &log)));
+            return Err(SimulatorError::new("fmi2Instantiate", refusal(fmu, usage, &log)));
         }
-        let quiet = failures_only(&unit.description.log_categories);
+        let quiet = failures_only(&fmu.description.log_categories);
         let (functions, pointer) = functions.logged(pointer, name);
-        let handle = InstanceHandle::new(functions, pointer, log, unit.corrupt.clone());
+        let handle = InstanceHandle::new(functions, pointer, log, fmu.corrupt.clone());
         Ok(Fmi2Instance {
             handle,
             _callbacks: callbacks,
@@ -150,7 +150,7 @@ impl Fmi2Instance {
         Ok(())
     }
 
-    /// How far a step came that the unit did not take whole.
+    /// How far a step came that the FMU did not take whole.
     #[cold]
     fn discarded(&mut self, from: f64, size: f64) -> Result<StepEnd, SimulatorError> {
         let pointer = self.handle.pointer;
@@ -171,7 +171,7 @@ impl Fmi2Instance {
             let at = if until.is_finite() { until.clamp(from, from + size) } else { from };
             return Ok(StepEnd::Ended(at, "fmi2DoStep"));
         }
-        // A unit that cannot say where it is can only be rewound; that it stands where it stood is what the
+        // An FMU that cannot say where it is can only be rewound; that it stands where it stood is what the
         // standard suggests.
         let rounding = ROUNDING * size.max(from.abs());
         if until.is_finite() && until > from + rounding && until < from + size {
@@ -265,7 +265,7 @@ impl Instance for Fmi2Instance {
             return Err(absent("GetBinary"));
         }
         let mut text = std::ptr::null();
-        // SAFETY: the answer is ours; it is a text of the unit, good until its next call.
+        // SAFETY: the answer is ours; it is a text of the FMU, good until its next call.
         unsafe {
             self.handle.get_string(&reference, 1, &mut text)?;
             copy_text(text, into);

@@ -1,4 +1,4 @@
-//! The C interface of FMI 3.0, as far as units need it that are not scheduled. Names and types follow the
+//! The C interface of FMI 3.0, as far as FMUs need it that are not scheduled. Names and types follow the
 //! standard.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -14,7 +14,7 @@ pub(crate) type References = *const c_uint;
 pub(crate) type Status = c_int;
 
 pub(crate) type Logger = unsafe extern "C" fn(*mut c_void, Status, *const c_char, *const c_char);
-/// Flags that come from a unit are read as numbers: it may leave more than 0 and 1 there.
+/// Flags that come from an FMU are read as numbers: it may leave more than 0 and 1 there.
 pub(crate) type IntermediateUpdate =
     unsafe extern "C" fn(*mut c_void, f64, u8, u8, u8, u8, *mut u8, *mut f64);
 

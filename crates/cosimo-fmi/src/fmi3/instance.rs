@@ -1,6 +1,6 @@
 //! A running FMI 3.0 FMU.
 //!
-//! A unit that updates in between asks for its inputs inside the step, so it follows whole segments.
+//! An FMU that updates in between asks for its inputs inside the step, so it follows whole segments.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -44,10 +44,10 @@ type Calls = InstanceHandle<Functions>;
 type CallResult = Result<(), SimulatorError>;
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
-// The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
+// The engine keeps one thread per simulator, so the FMU sees one thread from its first call on.
 unsafe impl Send for Fmi3Instance {}
 
-/// Inputs for a unit that asks for them inside a step.
+/// Inputs for an FMU that asks for them inside a step.
 #[derive(Debug)]
 struct Feed {
     instance: *mut c_void,
@@ -55,7 +55,7 @@ struct Feed {
     references: Vec<u32>,
     ports: Vec<usize>,
     values: Vec<f64>,
-    /// Waves of lines that the unit stretches: their places among the values, and the efforts of their ends.
+    /// Waves of lines that the FMU stretches: their places among the values, and the efforts of their ends.
     waves: Vec<(usize, usize)>,
     get: Get<f64>,
     /// What says by how much, and what it said last.
@@ -67,7 +67,7 @@ struct Feed {
     ends: *const LineEnd<'static>,
     end_count: usize,
     from: f64,
-    /// One step of the unit's solver is enough.
+    /// One step of the FMU's solver is enough.
     stepwise: bool,
     status: c_int,
 }
@@ -197,7 +197,7 @@ unsafe fn answer(feed: *mut Feed, asked: &IntermediateRequest, return_early: *mu
 impl NewInstance for Fmi3Instance {
     fn instantiate(
         binding: Binding,
-        unit: &Fmu,
+        fmu: &Fmu,
         usage: FmuUse,
         name: &str,
         fed: &[IntermediateInput],
@@ -228,12 +228,11 @@ impl NewInstance for Fmi3Instance {
         };
         let required: Vec<u32> = feed.references.iter().chain(&feed.factor_references).copied().collect();
         let environment = Environment::new(&log, feed);
-        let (spelled, token) = (c_string(name), c_string(&unit.description.token));
+        let (spelled, token) = (c_string(name), c_string(&fmu.description.token));
         // The standard wants the separator at the end.
-        let resources =
-            unit.location()?.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
+        let resources = fmu.location()?.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
         let resources = c_string(&resources);
-        let can = unit.capabilities(usage);
+        let can = fmu.capabilities(usage);
         let event_mode = usage == FmuUse::CoSimulation && can.event_mode;
         let function = match usage {
             FmuUse::CoSimulation => "fmi3InstantiateCoSimulation",
@@ -266,7 +265,7 @@ impl NewInstance for Fmi3Instance {
         };
         let pointer = call_log::instantiate(name, function, &token, &resources, instantiate);
         if pointer.is_null() {
-            return Err(SimulatorError::new(function, refusal(unit, usage, &log)));
+            return Err(SimulatorError::new(function, refusal(fmu, usage, &log)));
         }
         let (functions, pointer) = functions.logged(pointer, name);
         // SAFETY: no step is under way, so nobody else borrows the feed.
@@ -274,8 +273,8 @@ impl NewInstance for Fmi3Instance {
             let feed = &mut *environment.feed;
             (feed.instance, feed.set, feed.get) = (pointer, functions.set_float64, functions.get_float64);
         }
-        let quiet = failures_only(&unit.description.log_categories);
-        let handle = InstanceHandle::new(functions, pointer, log, unit.corrupt.clone());
+        let quiet = failures_only(&fmu.description.log_categories);
+        let handle = InstanceHandle::new(functions, pointer, log, fmu.corrupt.clone());
         Ok(Fmi3Instance {
             handle,
             environment,
@@ -435,7 +434,7 @@ impl Instance for Fmi3Instance {
         reference: u32,
         into: &mut Vec<u8>,
     ) -> Result<(), SimulatorError> {
-        // SAFETY: the answers are ours; they are the unit's own bytes or text, good until its next call.
+        // SAFETY: the answers are ours; they are the FMU's own bytes or text, good until its next call.
         unsafe {
             if kind != VariableType::Binary {
                 let mut text = std::ptr::null();
@@ -517,7 +516,7 @@ impl CoSimulationInstance for Fmi3Instance {
         let inside = until > from + rounding && until < from + size - rounding;
         if early == 0 && inside {
             let message = format!(
-                "the unit says that it is at t = {until} s, but it was to go to {} s and does not say that it \
+                "the FMU says that it is at t = {until} s, but it was to go to {} s and does not say that it \
                  returned early{}",
                 from + size,
                 self.handle.log.tail()
@@ -559,7 +558,7 @@ impl CoSimulationInstance for Fmi3Instance {
             1 => Ok((interval, IntervalQualifier::Unchanged)),
             2 => Ok((interval, IntervalQualifier::Changed)),
             other => {
-                let message = format!("the unit qualifies an interval by {other}");
+                let message = format!("the FMU qualifies an interval by {other}");
                 Err(SimulatorError::new("fmi3GetIntervalDecimal", message))
             }
         }

@@ -1,4 +1,4 @@
-//! Archives from somewhere: hostile, broken, or simply not units. Nothing may be written outside the cache.
+//! Archives from somewhere: hostile, broken, or simply not FMUs. Nothing may be written outside the cache.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::common::{MASS2, archive, folder};
 
 /// A cache of its own in the test's folder, and what it says to a file.
 fn refused(folder: &Path, file: &str, limits: ArchiveLimits) -> String {
-    let cache = Cache { limits, ..Cache::at(&cosimo_fmi::UNIT, &folder.join("cache")) };
+    let cache = Cache { limits, ..Cache::at(&cosimo_fmi::FMU_ARCHIVE, &folder.join("cache")) };
     let problem: FileProblem = cache.unpack(&folder.join(file)).unwrap_err();
     // Nothing is left behind, not even a draft.
     let left: Vec<_> =
@@ -26,7 +26,7 @@ fn refused_by_default(folder: &Path, file: &str) -> String {
 }
 
 #[test]
-fn entries_that_lead_out_of_the_unit() {
+fn entries_that_lead_out_of_the_fmu() {
     let folder = folder("escape");
     for (name, shown) in [
         ("../escaped.txt", "../escaped.txt"),
@@ -39,7 +39,7 @@ fn entries_that_lead_out_of_the_unit() {
         assert_eq!(
             refused_by_default(&folder, "bad.fmu"),
             format!(
-                "bad.fmu has an entry `{shown}`, which leads out of the unit (nothing was unpacked; do not trust this file)"
+                "bad.fmu has an entry `{shown}`, which leads out of the FMU (nothing was unpacked; do not trust this file)"
             )
         );
         assert!(!folder.join("escaped.txt").exists() && !folder.join("cache/escaped.txt").exists());
@@ -56,7 +56,7 @@ fn links() {
     writer.finish().unwrap();
     assert_eq!(
         refused_by_default(&folder, "link.fmu"),
-        "link.fmu has an entry `resources`, which is a link or a device; expected files and folders (zip the unit again \
+        "link.fmu has an entry `resources`, which is a link or a device; expected files and folders (zip the FMU again \
          with the files themselves instead of links)"
     );
 }
@@ -69,13 +69,13 @@ fn bombs() {
     assert_eq!(
         refused_by_default(&folder, "ratio.fmu"),
         "`resources/zeros` of ratio.fmu unpacks to more than 1000 times its size, at most 1000 is allowed beyond 10000000 \
-         bytes (no unit needs that; do not trust this file)"
+         bytes (no FMU needs that; do not trust this file)"
     );
     let small = ArchiveLimits { entries: 3, total: 1000, ..ArchiveLimits::default() };
     archive(&folder.join("total.fmu"), &[("a", &[1; 600]), ("b", &[2; 600])]);
     assert_eq!(
         refused(&folder, "total.fmu", small),
-        "total.fmu unpacks to more than 1000 bytes, which is the limit (no unit needs that; do not trust this file)"
+        "total.fmu unpacks to more than 1000 bytes, which is the limit (no FMU needs that; do not trust this file)"
     );
     // The list is looked at before anything is unpacked: the first file, which is broken, is not reached.
     let mut bytes = fs::read(folder.join("total.fmu")).unwrap();
@@ -85,7 +85,7 @@ fn bombs() {
     archive(&folder.join("many.fmu"), &[("a", b""), ("b", b""), ("c", b""), ("d", b"")]);
     assert_eq!(
         refused(&folder, "many.fmu", small),
-        "many.fmu has 4 entries, at most 3 are allowed (no unit needs that; do not trust this file)"
+        "many.fmu has 4 entries, at most 3 are allowed (no FMU needs that; do not trust this file)"
     );
 }
 
@@ -123,7 +123,7 @@ fn broken_files() {
     archive(&folder.join("nested.fmu"), &[("mass/modelDescription.xml", MASS2.as_bytes())]);
     assert_eq!(
         refused_by_default(&folder, "nested.fmu"),
-        "nested.fmu has no modelDescription.xml at its top, so it is not an FMU (zip the contents of the unit's folder, \
+        "nested.fmu has no modelDescription.xml at its top, so it is not an FMU (zip the contents of the FMU's folder, \
          not the folder itself)"
     );
 }
@@ -133,7 +133,7 @@ fn every_cut_of_an_archive_is_an_error_and_no_panic() {
     let folder = folder("cuts");
     archive(&folder.join("a.fmu"), &[("modelDescription.xml", b"<fmiModelDescription/>")]);
     let whole = fs::read(folder.join("a.fmu")).unwrap();
-    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
+    let cache = Cache::at(&cosimo_fmi::FMU_ARCHIVE, &folder.join("cache"));
     for end in 0..whole.len() {
         fs::write(folder.join("b.fmu"), &whole[..end]).unwrap();
         assert!(cache.unpack(&folder.join("b.fmu")).is_err(), "{end}");
@@ -141,14 +141,14 @@ fn every_cut_of_an_archive_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_unit_is_unpacked_once_and_seen_whole() {
+fn an_fmu_is_unpacked_once_and_seen_whole() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder("once-unpacked");
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", MASS2.as_bytes()), ("resources/a/b.txt", b"b")];
     archive(&folder.join("a.fmu"), entries);
     fs::copy(folder.join("a.fmu"), folder.join("same.fmu")).unwrap();
-    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
+    let cache = Cache::at(&cosimo_fmi::FMU_ARCHIVE, &folder.join("cache"));
     let all: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = ["a.fmu", "same.fmu", "a.fmu", "same.fmu"]
             .map(|name| {
@@ -158,7 +158,7 @@ fn a_unit_is_unpacked_once_and_seen_whole() {
             .into();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(all.iter().all(|unit| unit.folder == all[0].folder && unit.hash == all[0].hash));
+    assert!(all.iter().all(|fmu| fmu.folder == all[0].folder && fmu.hash == all[0].hash));
     assert_eq!(fs::read(all[0].folder.join("resources/a/b.txt")).unwrap(), b"b");
     assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 1);
     assert_eq!(fs::metadata(&cache.folder).unwrap().permissions().mode() & 0o777, 0o700);
@@ -167,7 +167,7 @@ fn a_unit_is_unpacked_once_and_seen_whole() {
 #[test]
 fn what_was_not_used_for_the_longest_time_goes_first_and_what_is_in_use_stays() {
     let folder = folder("cleaning");
-    let cache = Cache { most: 250, ..Cache::at(&cosimo_fmi::UNIT, &folder.join("cache")) };
+    let cache = Cache { most: 250, ..Cache::at(&cosimo_fmi::FMU_ARCHIVE, &folder.join("cache")) };
     let unpack = |name: &str, hours: u64| {
         let file = folder.join(format!("{name}.fmu"));
         archive(&file, &[("modelDescription.xml", &[b'a'; 80]), ("name", name.as_bytes())]);
@@ -197,7 +197,7 @@ fn a_copy_that_changed_is_unpacked_again() {
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", MASS2.as_bytes()), ("resources/a/b.txt", b"b")];
     archive(&folder.join("a.fmu"), entries);
-    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
+    let cache = Cache::at(&cosimo_fmi::FMU_ARCHIVE, &folder.join("cache"));
     let open = || {
         let unpacked = cache.unpack(&folder.join("a.fmu")).unwrap();
         assert_eq!(fs::read(unpacked.folder.join("resources/a/b.txt")).unwrap(), b"b");
@@ -238,13 +238,13 @@ fn a_cache_that_others_can_write_to_is_not_used() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder("open-cache");
     archive(&folder.join("a.fmu"), &[("modelDescription.xml", b"<a/>")]);
-    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
+    let cache = Cache::at(&cosimo_fmi::FMU_ARCHIVE, &folder.join("cache"));
     fs::create_dir(&cache.folder).unwrap();
     fs::set_permissions(&cache.folder, fs::Permissions::from_mode(0o777)).unwrap();
     let problem = cache.unpack(&folder.join("a.fmu")).unwrap_err().to_string();
     assert_eq!(
         problem.replace(&format!("{}/", folder.display()), ""),
         "cache cannot be used to unpack a.fmu: other users can write to it (set XDG_CACHE_HOME to a folder that only \
-         you can write to, with room for the unit)"
+         you can write to, with room for the FMU)"
     );
 }

@@ -1,10 +1,10 @@
-//! Why a unit cannot run here: each reason with its whole message.
+//! Why an FMU cannot run here: each reason with its whole message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{MASS2, MASS3, archive, folder, library, open, refusal, unit};
+use crate::common::{MASS2, MASS3, archive, build_fmu, folder, library, open, refusal};
 
 const TOKEN: &str = "-DTOKEN=\"{mass}\"";
 
@@ -19,33 +19,33 @@ fn no_binary_for_this_machine() {
     };
     assert_eq!(
         with("others.fmu", &["binaries/win64/mass.dll", "binaries/aarch64-linux/mass.so"]),
-        "others.fmu: the unit has no binary for this machine: expected binaries/linux64, it has aarch64-linux, win64 \
+        "others.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has aarch64-linux, win64 \
          (x86_64-windows) (export it for this platform, or run Cosimo on one of these)"
     );
     // SimulationX packs empty folders for platforms that it did not serve.
     assert_eq!(
         with("empty.fmu", &["binaries/linux64/", "binaries/linux32/", "binaries/win64/mass.dll"]),
-        "empty.fmu: the unit has no binary for this machine: expected binaries/linux64, it has win64 (x86_64-windows) \
+        "empty.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has win64 (x86_64-windows) \
          (export it for this platform, or run Cosimo on one of these)"
     );
     assert_eq!(
         with("sources.fmu", &["sources/mass.c"]),
-        "sources.fmu: the unit has no binary for this machine: expected binaries/linux64, it has source code only (compile \
-         its sources, or ask for a unit with binaries)"
+        "sources.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has source code only (compile \
+         its sources, or ask for an FMU with binaries)"
     );
     assert_eq!(
         with("none.fmu", &[]),
-        "none.fmu: the unit has no binary for this machine: expected binaries/linux64, it has no binary at all (export it \
+        "none.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has no binary at all (export it \
          again with binaries)"
     );
     assert_eq!(
         with("name.fmu", &["binaries/linux64/other.so"]),
         "name.fmu: there is no mass.so in binaries/linux64, where `modelIdentifier` says it is (the description and the \
-         binary do not belong together; export the unit again)"
+         binary do not belong together; export the FMU again)"
     );
     assert_eq!(
         with("text.fmu", &["binaries/linux64/mass.so"]),
-        "text.fmu: mass.so is not a shared library for Linux (it is not an ELF file) (the unit was packed wrongly; \
+        "text.fmu: mass.so is not a shared library for Linux (it is not an ELF file) (the FMU was packed wrongly; \
          export it again)"
     );
 }
@@ -65,13 +65,13 @@ fn another_machine() {
     };
     assert_eq!(
         with("arm.fmu", 18, 183),
-        "arm.fmu: mass.so is made for aarch64, 64 bits; this is x86_64, 64 bits (export the unit for this machine, or \
-         run a Cosimo that was built for the unit's)"
+        "arm.fmu: mass.so is made for aarch64, 64 bits; this is x86_64, 64 bits (export the FMU for this machine, or \
+         run a Cosimo that was built for the FMU's)"
     );
     assert_eq!(
         with("narrow.fmu", 4, 1),
-        "narrow.fmu: mass.so is made for x86_64, 32 bits; this is x86_64, 64 bits (export the unit for this machine, or \
-         run a Cosimo that was built for the unit's)"
+        "narrow.fmu: mass.so is made for x86_64, 32 bits; this is x86_64, 64 bits (export the FMU for this machine, or \
+         run a Cosimo that was built for the FMU's)"
     );
 }
 
@@ -80,7 +80,7 @@ fn a_library_that_is_not_there() {
     let folder = folder("needs");
     let gone = helper(&folder, "gone", &[]);
     let flags = ["-Wl,--no-as-needed", gone.to_str().unwrap()];
-    unit(&folder, 2, "mass", &[], &flags);
+    build_fmu(&folder, 2, "mass", &[], &flags);
     fs::remove_file(&gone).unwrap();
     assert_eq!(
         refusal(&folder, "mass.fmu", &[]),
@@ -125,12 +125,12 @@ fn libraries_that_are_packed_beside_it_are_found() {
 #[test]
 fn a_symbol_that_is_nowhere() {
     let folder = folder("symbol");
-    unit(&folder, 2, "mass", &[], &["-DNEEDS_NOWHERE"]);
+    build_fmu(&folder, 2, "mass", &[], &["-DNEEDS_NOWHERE"]);
     let message = refusal(&folder, "mass.fmu", &[]);
     assert!(message.starts_with("mass.fmu: mass.so cannot be loaded: "), "{message}");
     assert!(
         message.ends_with(
-            "undefined symbol: nowhere (the unit was linked without a library that it uses; tell its maker)"
+            "undefined symbol: nowhere (the FMU was linked without a library that it uses; tell its maker)"
         ),
         "{message}"
     );
@@ -139,15 +139,15 @@ fn a_symbol_that_is_nowhere() {
 #[test]
 fn functions_that_are_promised_but_missing() {
     let folder = folder("functions");
-    unit(&folder, 2, "mass", &[], &["-DNO_STATE_FUNCTIONS"]);
-    let hint = "(the binary does not keep what the description promises; tell the maker of the unit)";
+    build_fmu(&folder, 2, "mass", &[], &["-DNO_STATE_FUNCTIONS"]);
+    let hint = "(the binary does not keep what the description promises; tell the maker of the FMU)";
     assert_eq!(
         refusal(&folder, "mass.fmu", &[]),
         format!(
             "mass.fmu: mass.so lacks the functions `fmi2GetFMUstate`, `fmi2SetFMUstate`, `fmi2FreeFMUstate` {hint}"
         )
     );
-    unit(&folder, 2, "mass", &[], &["-DfmiDoStep", "-Dfmi2DoStep=fmi2Other"]);
+    build_fmu(&folder, 2, "mass", &[], &["-DfmiDoStep", "-Dfmi2DoStep=fmi2Other"]);
     assert_eq!(
         refusal(&folder, "mass.fmu", &[]),
         format!("mass.fmu: mass.so lacks the function `fmi2DoStep` {hint}")
@@ -165,7 +165,7 @@ fn functions_that_are_promised_but_missing() {
 #[test]
 fn an_identifier_that_leads_elsewhere() {
     let folder = folder("identifier");
-    unit(&folder, 2, "mass", &[("modelIdentifier=\"mass\"", "modelIdentifier=\"../../mass\"")], &[]);
+    build_fmu(&folder, 2, "mass", &[("modelIdentifier=\"mass\"", "modelIdentifier=\"../../mass\"")], &[]);
     assert_eq!(
         refusal(&folder, "mass.fmu", &[]),
         "mass.fmu: the model identifier `../../mass` is not the name of a file"

@@ -1,4 +1,4 @@
-//! Clocks of every kind, on a unit that refuses ticks at other instants than due, steps over a tick, and questions in the
+//! Clocks of every kind, on an FMU that refuses ticks at other instants than due, steps over a tick, and questions in the
 //! wrong mode (`fixtures/clocks3.c`, which says what ticks when). Instants are computed by hand here.
 
 use std::fs;
@@ -48,7 +48,7 @@ const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 </fmiModelDescription>
 "#;
 
-fn unit(name: &str) -> PathBuf {
+fn build_clocks_fmu(name: &str) -> PathBuf {
     described(name, DESCRIPTION)
 }
 
@@ -115,62 +115,62 @@ fn each(instants: &[f64]) -> Vec<(f64, f64)> {
     instants.iter().map(|t| (*t, 1.0)).collect()
 }
 
-const ALONE: &str = "[component.unit]\nsource = \"clocks.fmu\"\n";
+const ALONE: &str = "[component.fmu]\nsource = \"clocks.fmu\"\n";
 
 /// Whatever the steps are: 0.25 s are no multiple of anything, 2 s longer than everything.
 #[test]
-fn every_kind_of_clock_ticks_when_the_unit_says() {
-    let folder = unit("clocks-kinds");
+fn every_kind_of_clock_ticks_when_the_fmu_says() {
+    let folder = build_clocks_fmu("clocks-kinds");
     for step in [0.05, 0.25, 2.0] {
         let text = format!("[experiment]\nstop = 2\n{ALONE}[method]\nstep = {{ size = {step:?} }}\n");
         let table = table(start(&folder, &text));
-        ticks(&table, "unit.n_fixed", &each(&[0.1, 0.5, 0.9, 1.3, 1.7]));
-        ticks(&table, "unit.n_tuned", &each(&[0.0, 0.4, 0.8, 1.2, 1.6, 2.0]));
+        ticks(&table, "fmu.n_fixed", &each(&[0.1, 0.5, 0.9, 1.3, 1.7]));
+        ticks(&table, "fmu.n_tuned", &each(&[0.0, 0.4, 0.8, 1.2, 1.6, 2.0]));
         // After 0.2, 0.3, 0, 0.5, 0.3, 0 and 0.5 s: an interval of 0 is a second tick at the same instant.
-        ticks(&table, "unit.n_paced", &[(0.2, 1.0), (0.5, 2.0), (1.0, 1.0), (1.3, 2.0), (1.8, 1.0)]);
+        ticks(&table, "fmu.n_paced", &[(0.2, 1.0), (0.5, 2.0), (1.0, 1.0), (1.3, 2.0), (1.8, 1.0)]);
         // Thirds of a second are counts of a resolution, and not what their decimals round to.
         let thirds: Vec<f64> = (1..=6).map(|k| f64::from(k) / 3.0).collect();
-        ticks(&table, "unit.n_grid", &each(&thirds));
-        ticks(&table, "unit.n_once", &each(&[0.15]));
-        ticks(&table, "unit.n_heard", &[]);
+        ticks(&table, "fmu.n_grid", &each(&thirds));
+        ticks(&table, "fmu.n_once", &each(&[0.15]));
+        ticks(&table, "fmu.n_heard", &[]);
     }
 }
 
 #[test]
 fn parameters_move_shifts_and_first_ticks_and_times_count_from_the_start() {
-    let folder = unit("clocks-parameters");
+    let folder = build_clocks_fmu("clocks-parameters");
     let parameters = "parameters = { every = 0.5, shift = 0.0, first = 0.0 }\n";
     let text = format!(
         "[experiment]\nstart = 10\nstop = 11.2\n{ALONE}{parameters}[method]\nstep = {{ size = 0.2 }}\n"
     );
     let table = table(start(&folder, &text));
-    ticks(&table, "unit.n_fixed", &each(&[10.0, 10.5, 11.0]));
-    ticks(&table, "unit.n_tuned", &each(&[10.0, 10.5, 11.0]));
-    ticks(&table, "unit.n_paced", &[(10.0, 1.0), (10.3, 2.0), (10.8, 1.0), (11.1, 2.0)]);
-    ticks(&table, "unit.n_grid", &each(&[10.0 + 1.0 / 3.0, 10.0 + 2.0 / 3.0, 11.0]));
-    ticks(&table, "unit.n_once", &each(&[10.15]));
+    ticks(&table, "fmu.n_fixed", &each(&[10.0, 10.5, 11.0]));
+    ticks(&table, "fmu.n_tuned", &each(&[10.0, 10.5, 11.0]));
+    ticks(&table, "fmu.n_paced", &[(10.0, 1.0), (10.3, 2.0), (10.8, 1.0), (11.1, 2.0)]);
+    ticks(&table, "fmu.n_grid", &each(&[10.0 + 1.0 / 3.0, 10.0 + 2.0 / 3.0, 11.0]));
+    ticks(&table, "fmu.n_once", &each(&[10.15]));
 }
 
 /// Tuned at an instant, the new interval counts from there; a tick that is due there is not lost.
 #[test]
 fn a_tuned_interval_counts_from_the_instant_of_the_change() {
-    let folder = unit("clocks-tuned");
+    let folder = build_clocks_fmu("clocks-tuned");
     for (at, wanted) in
         [(1.0, &[0.0, 0.4, 0.8, 1.25, 1.5, 1.75, 2.0][..]), (1.2, &[0.0, 0.4, 0.8, 1.2, 1.45, 1.7, 1.95])]
     {
         let text = format!("[experiment]\nstop = 2\n{ALONE}[method]\nstep = {{ size = 0.1 }}\n");
-        let action = format!("[[action]]\nat = {at:?}\nparameter = \"unit.every\"\nto = 0.25\n");
+        let action = format!("[[action]]\nat = {at:?}\nparameter = \"fmu.every\"\nto = 0.25\n");
         let table = table(acted(&folder, &text, &action));
-        ticks(&table, "unit.n_tuned", &each(wanted));
+        ticks(&table, "fmu.n_tuned", &each(wanted));
         // What was fixed at the start stays.
-        ticks(&table, "unit.n_fixed", &each(&[0.1, 0.5, 0.9, 1.3, 1.7]));
+        ticks(&table, "fmu.n_fixed", &each(&[0.1, 0.5, 0.9, 1.3, 1.7]));
     }
 }
 
-/// The clock that one unit gives is the clock of another, and what is sampled is what was there at that instant.
+/// The clock that one FMU gives is the clock of another, and what is sampled is what was there at that instant.
 #[test]
-fn a_clock_of_one_unit_rings_in_another() {
-    let folder = unit("clocks-rung");
+fn a_clock_of_one_fmu_rings_in_another() {
+    let folder = build_clocks_fmu("clocks-rung");
     for (step, partition) in [(0.1, "jacobi"), (0.25, "jacobi"), (0.5, "gauss-seidel"), (2.0, "jacobi")] {
         let text = format!(
             "[experiment]\nstop = 2\n[component.a]\nsource = \"clocks.fmu\"\n[component.b]\nsource = \"clocks.fmu\"\n\

@@ -1,4 +1,4 @@
-//! Builds units: C sources from `tests/fixtures`, a description from a template, a zip archive around both.
+//! Builds FMUs: C sources from `tests/fixtures`, a description from a template, a zip archive around both.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use zip::write::SimpleFileOptions;
 
 use crate::scratch::{fresh, scratch};
 
-/// A fresh folder under the build directory; the cache of unpacked units is beside it.
+/// A fresh folder under the build directory; the cache of unpacked FMUs is beside it.
 pub(crate) fn folder(name: &str) -> PathBuf {
     cosimo_fmi::use_cache(&scratch().join("cache"));
     fresh(name)
@@ -117,8 +117,8 @@ pub(crate) fn changed(text: &str, changes: &[(&str, &str)]) -> String {
     changes.iter().fold(text.to_owned(), |text, (from, to)| text.replacen(from, to, 1))
 }
 
-/// One of the four units, with its description changed and its binary compiled with flags.
-pub(crate) fn unit(
+/// One of the four FMUs, with its description changed and its binary compiled with flags.
+pub(crate) fn build_fmu(
     folder: &Path,
     version: u32,
     model: &str,
@@ -167,7 +167,7 @@ pub(crate) fn open(
     let parameters: Vec<(String, Value)> =
         parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     (cosimo_fmi::FMU.open)(&OpenRequest {
-        name: "unit",
+        name: "fmu",
         source,
         folder,
         parameters: &parameters,
@@ -175,9 +175,9 @@ pub(crate) fn open(
     })
 }
 
-/// Everything that kept a unit from opening, as a person reads it. The folder's name is taken out.
+/// Everything that kept an FMU from opening, as a person reads it. The folder's name is taken out.
 pub(crate) fn refusal(folder: &Path, source: &str, parameters: &[(&str, Value)]) -> String {
-    let problems = open(folder, source, parameters).err().expect("the unit should be refused");
+    let problems = open(folder, source, parameters).err().expect("the FMU should be refused");
     let line = |problem: &OpenProblem| {
         let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
         format!("{}{hint}", problem.message)

@@ -1,4 +1,4 @@
-//! Two units coupled by a power bond through the real engine, beside the same system of native models.
+//! Two FMUs coupled by a power bond through the real engine, beside the same system of native models.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use cosimo::core::{RollbackCheck, Time};
 use cosimo::engine::{Run, plan};
 use cosimo::record::{MemoryRecorder, Table};
 
-use crate::common::{folder, unit};
+use crate::common::{build_fmu, folder};
 
 fn system(spring: &str, mass: &str, method: &str) -> String {
     format!(
@@ -75,15 +75,15 @@ const METHODS: [&str; 6] = [
 ];
 
 #[test]
-fn coupled_units_equal_coupled_native_models() {
+fn coupled_fmus_equal_coupled_native_models() {
     let here = Path::new(".");
     for (index, method) in METHODS.iter().enumerate() {
         let native =
             table(here, &system("native:oscillator/spring-damper", "native:oscillator/mass", method), 1);
         for version in [2, 3] {
             let folder = folder(&format!("coupled{index}-{version}"));
-            unit(&folder, version, "spring", &[], &[]);
-            unit(&folder, version, "mass", &[], &[]);
+            build_fmu(&folder, version, "spring", &[], &[]);
+            build_fmu(&folder, version, "mass", &[], &[]);
             let text = system("spring.fmu", "mass.fmu", method);
             let alone = table(&folder, &text, 1);
             // A step law that rewinds hands every rounding on to the next size.
@@ -102,8 +102,8 @@ fn coupled_units_equal_coupled_native_models() {
 fn a_run_continues_from_bytes() {
     for version in [2, 3] {
         let folder = folder(&format!("bytes{version}"));
-        unit(&folder, version, "spring", &[], &[]);
-        unit(&folder, version, "mass", &[], &[]);
+        build_fmu(&folder, version, "spring", &[], &[]);
+        build_fmu(&folder, version, "mass", &[], &[]);
         let text = system("spring.fmu", "mass.fmu", METHODS[2]);
         let (mut first, _) = start(&folder, &text, 1);
         first.run_until(Time::new(2.0).unwrap()).unwrap();
@@ -132,7 +132,7 @@ fn a_scenario_changes_a_tunable_parameter() {
                 "variability=\"tunable\" start=\"1\" unit=\"kg\"/>",
             ),
         };
-        unit(&folder, version, "mass", &[(from, to)], &[]);
+        build_fmu(&folder, version, "mass", &[(from, to)], &[]);
         let text = "[experiment]\nstop = 1.0\n[component.mass]\nsource = \"mass.fmu\"\nstart = { F = 2.0 }\n\
                     [method]\nstep = { size = 0.1 }\n";
         let registry = cosimo::registry();
@@ -161,8 +161,8 @@ fn a_scenario_changes_a_tunable_parameter() {
 #[test]
 fn rewinding_happens_and_leaves_no_trace_of_the_lost_steps() {
     let folder = folder("rewinds");
-    unit(&folder, 2, "spring", &[], &[]);
-    unit(&folder, 2, "mass", &[], &[]);
+    build_fmu(&folder, 2, "spring", &[], &[]);
+    build_fmu(&folder, 2, "mass", &[], &[]);
     let (mut run, memory) = start(&folder, &system("spring.fmu", "mass.fmu", METHODS[4]), 1);
     run.run_until(Time::new(5.0).unwrap()).unwrap();
     assert!(run.counters().rejected > 0, "{:?}", run.counters());
@@ -175,8 +175,8 @@ fn rewinding_happens_and_leaves_no_trace_of_the_lost_steps() {
 fn trap_t10_what_a_restored_state_lacks_is_measured() {
     let begin = |forgets: &str| {
         let folder = folder(&format!("forgets{forgets}"));
-        unit(&folder, 2, "spring", &[], &[]);
-        unit(&folder, 2, "mass", &[], &[&format!("-DFORGETS={forgets}")]);
+        build_fmu(&folder, 2, "spring", &[], &[]);
+        build_fmu(&folder, 2, "mass", &[], &[&format!("-DFORGETS={forgets}")]);
         let registry = cosimo::registry();
         let text = system("spring.fmu", "mass.fmu", METHODS[4]);
         let (system, _) = cosimo::system::toml::read(&text, &folder, &registry);
@@ -185,7 +185,7 @@ fn trap_t10_what_a_restored_state_lacks_is_measured() {
     let error = begin("0.0").unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "simulator `mass` failed at t = 0 s: `restore` failed: the unit promises to save and restore its state, \
+            "simulator `mass` failed at t = 0 s: `restore` failed: the FMU promises to save and restore its state, \
              but it does not: `v` was 0 and is -0.2 at once."
         ),
         "{error}"

@@ -71,7 +71,7 @@ fn units_are_taken_from_definitions_types_and_names() {
 }
 
 #[test]
-fn other_kinds_of_units_are_refused() {
+fn other_kinds_of_fmus_are_refused() {
     let hint = "expected `<CoSimulation>` or `<ModelExchange>` (export it again for co-simulation or model exchange)";
     assert_eq!(
         problems(&changed(MASS2, &[("fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"")])),
@@ -83,11 +83,11 @@ fn other_kinds_of_units_are_refused() {
     );
     assert_eq!(
         problems(&changed(MASS2, &[("<CoSimulation", "<Nothing")])),
-        [format!("modelDescription.xml:2:1: the unit is made for nothing; {hint}")]
+        [format!("modelDescription.xml:2:1: the FMU is made for nothing; {hint}")]
     );
     assert_eq!(
         problems(&changed(MASS3, &[("<CoSimulation", "<ScheduledExecution")])),
-        [format!("modelDescription.xml:2:1: the unit is made for scheduled execution only; {hint}")]
+        [format!("modelDescription.xml:2:1: the FMU is made for scheduled execution only; {hint}")]
     );
 }
 
@@ -167,7 +167,7 @@ fn oddities_are_warnings() {
     assert_eq!(
         warnings,
         [
-            "modelDescription.xml:2:1: there is no `guid`; the unit is started with an empty one",
+            "modelDescription.xml:2:1: there is no `guid`; the FMU is started with an empty one",
             "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", expected true or false; it is left out",
             "modelDescription.xml:6:20: `kg` is \"1.5\", expected a whole number; it is left out",
             "modelDescription.xml:10:3: `stopTime` is \"0,5\", expected a number; it is left out",
@@ -210,9 +210,10 @@ fn texts_of_all_encodings_are_read() {
     ] {
         let file = folder.join(format!("{name}.fmu"));
         crate::common::archive(&file, &[("modelDescription.xml", bytes)]);
-        let unit = cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).unwrap();
-        assert_eq!(unit.description.generation_tool, "Größe", "{name}");
-        assert_eq!(unit.description.warnings.len(), warnings, "{name}: {:?}", unit.description.warnings);
+        let fmu =
+            cosimo_fmi::Fmu::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::FMU_ARCHIVE)).unwrap();
+        assert_eq!(fmu.description.generation_tool, "Größe", "{name}");
+        assert_eq!(fmu.description.warnings.len(), warnings, "{name}: {:?}", fmu.description.warnings);
     }
 }
 
@@ -272,11 +273,12 @@ fn terminals_are_listed() {
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", MASS3.as_bytes()), ("terminalsAndIcons/terminalsAndIcons.xml", terminals)];
     crate::common::archive(&folder.join("a.fmu"), entries);
-    let unit = cosimo_fmi::Fmu::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT))
-        .unwrap();
-    assert_eq!(unit.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
+    let fmu =
+        cosimo_fmi::Fmu::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard(&cosimo_fmi::FMU_ARCHIVE))
+            .unwrap();
+    assert_eq!(fmu.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
     assert_eq!(
-        unit.description.warnings[0].to_string(),
+        fmu.description.warnings[0].to_string(),
         "terminalsAndIcons/terminalsAndIcons.xml:4:1: terminal `flange` speaks of `nothing`, which does not exist"
     );
 }
@@ -312,7 +314,7 @@ fn no_cut_and_no_changed_character_makes_it_panic() {
     }
 }
 
-/// What no unit needs is refused by a limit, before memory or time are spent on it.
+/// What no FMU needs is refused by a limit, before memory or time are spent on it.
 #[test]
 fn xml_beyond_all_measure() {
     let deep = |depth: usize| {

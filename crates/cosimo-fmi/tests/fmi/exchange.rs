@@ -1,4 +1,4 @@
-//! Units for model exchange: Cosimo integrates their equations, through the real engine.
+//! FMUs for model exchange: Cosimo integrates their equations, through the real engine.
 
 use std::path::Path;
 
@@ -34,10 +34,10 @@ fn table(run: &mut Run) -> Table {
     memory.table()
 }
 
-/// One unit alone.
-fn alone(unit: &str, parameters: &str, stop: f64, step: f64) -> String {
+/// One FMU alone.
+fn alone(fmu: &str, parameters: &str, stop: f64, step: f64) -> String {
     format!(
-        "[experiment]\nstop = {stop:?}\n[component.unit]\nsource = \"{unit}\"\nparameters = {{ {parameters} }}\n\
+        "[experiment]\nstop = {stop:?}\n[component.fmu]\nsource = \"{fmu}\"\nparameters = {{ {parameters} }}\n\
          [method]\nstep = {{ size = {step:?} }}\n"
     )
 }
@@ -77,12 +77,12 @@ fn every_equation_with_a_reference_follows_it() {
         let reference = (entry.reference)();
         let interval = reference[1][0] - reference[0][0];
         for version in Version::ALL {
-            let unit = export(&folder, &Design::exchange(&format!("native:{}", entry.name), version));
+            let fmu = export(&folder, &Design::exchange(&format!("native:{}", entry.name), version));
             let stiff = ["van-der-pol", "robertson"].contains(&entry.name);
             for solver in SOLVERS.iter().copied().filter(|solver| !stiff || STIFF.contains(solver)) {
                 let parameters = format!("\"cosimo.solver\" = \"{solver}\", \"cosimo.relative\" = 1e-8");
                 let stop = reference.last().unwrap()[0];
-                let mut run = start(&folder, &alone(&unit, &parameters, stop, interval / 7.0));
+                let mut run = start(&folder, &alone(&fmu, &parameters, stop, interval / 7.0));
                 let found = table(&mut run);
                 let evaluations = run.counters().evaluations;
                 println!("{} {version:?} {solver}: {evaluations} evaluations", entry.name);
@@ -116,9 +116,9 @@ fn every_equation_with_a_reference_follows_it() {
     }
 }
 
-/// The whole story of a unit: opened, entered, stepped, read.
-fn entered(folder: &Path, unit: &str, parameters: &[(&str, Value)]) -> Box<dyn Simulator> {
-    let mut simulator = open(folder, unit, parameters).unwrap();
+/// The whole story of an FMU: opened, entered, stepped, read.
+fn entered(folder: &Path, fmu: &str, parameters: &[(&str, Value)]) -> Box<dyn Simulator> {
+    let mut simulator = open(folder, fmu, parameters).unwrap();
     enter(&mut *simulator);
     simulator
 }
@@ -132,7 +132,7 @@ fn a_ball_bounces_when_it_should() {
     assert!(bounces.len() > 8);
     for version in Version::ALL {
         for variant in [Variant::Plain, Variant::Completed, Variant::StepEvents, Variant::Iterates] {
-            let unit = export(&folder, &Design::exchange("native:bouncing-ball", version).variant(variant));
+            let fmu = export(&folder, &Design::exchange("native:bouncing-ball", version).variant(variant));
             // Starting anew after every fifth step keeps BDF at its first orders; errors of 170 000 steps add up.
             let patient = |solver: &&str| !STIFF.contains(solver) || variant != Variant::StepEvents;
             for solver in SOLVERS.iter().copied().filter(patient) {
@@ -141,7 +141,7 @@ fn a_ball_bounces_when_it_should() {
                 let mut parameters: Vec<(&str, Value)> =
                     given.iter().map(|(name, value)| (*name, Value::Number(*value))).collect();
                 parameters.extend([("cosimo.solver", text), ("cosimo.relative", Value::Number(1e-9))]);
-                let mut simulator = entered(&folder, &unit, &parameters);
+                let mut simulator = entered(&folder, &fmu, &parameters);
                 let mut now = 0.0;
                 for (count, bounce) in bounces.iter().enumerate() {
                     for (aside, wanted) in [(-1e-6, count), (1e-6, count + 1)] {
@@ -163,11 +163,11 @@ fn a_ball_bounces_when_it_should() {
 fn inputs_are_seen_at_the_stages_of_the_integrator() {
     let folder = folder("exchange-inputs");
     for version in Version::ALL {
-        let unit = export(&folder, &Design::exchange("native:driven", version));
+        let fmu = export(&folder, &Design::exchange("native:driven", version));
         for solver in SOLVERS {
             let given =
                 [("cosimo.solver", Value::Text((*solver).into())), ("cosimo.relative", Value::Number(1e-10))];
-            let mut simulator = entered(&folder, &unit, &given);
+            let mut simulator = entered(&folder, &fmu, &given);
             let (mut x, mut now) = (0.5, 0.0);
             for (window, u) in [2.0, 2.0, -1.0, 5.0, 5.0].into_iter().enumerate() {
                 advance(&mut *simulator, now, 0.3, &[Segment::constant(u)]).unwrap();
@@ -202,9 +202,9 @@ fn inputs_are_seen_at_the_stages_of_the_integrator() {
     }
 }
 
-/// The dual mass of units for model exchange is that of native models, by whatever method.
+/// The dual mass of FMUs for model exchange is that of native models, by whatever method.
 #[test]
-fn units_for_either_use_agree_with_native_models() {
+fn fmus_for_either_use_agree_with_native_models() {
     let folder = folder("exchange-dual-mass");
     let methods = [
         "input = \"hold\"",
@@ -258,10 +258,10 @@ fn rewinding_is_exact_through_events() {
     let folder = folder("exchange-rewind");
     for version in Version::ALL {
         for model in ["thermostat", "bouncing-ball", "van-der-pol", "stair"] {
-            let unit = export(&folder, &Design::exchange(&format!("native:{model}"), version));
+            let fmu = export(&folder, &Design::exchange(&format!("native:{model}"), version));
             for solver in SOLVERS {
                 let parameters = format!("\"cosimo.solver\" = \"{solver}\"");
-                let text = alone(&unit, &parameters, 1e6, 0.17);
+                let text = alone(&fmu, &parameters, 1e6, 0.17);
                 let (mut straight, mut winding) = (start(&folder, &text), start(&folder, &text));
                 for step in 0..30 {
                     if *solver == "cvode" {
@@ -289,16 +289,16 @@ fn rewinding_is_exact_through_events() {
     }
 }
 
-/// One unit, both uses: what it does by itself and what Cosimo integrates agree.
+/// One FMU, both uses: what it does by itself and what Cosimo integrates agree.
 #[test]
-fn a_unit_for_both_uses_is_used_as_asked() {
+fn an_fmu_for_both_uses_is_used_as_asked() {
     let folder = folder("exchange-both");
     for version in Version::ALL {
-        let unit = export(&folder, &Design::new("native:oscillator/mass", version).kind(InterfaceType::Both));
+        let fmu = export(&folder, &Design::new("native:oscillator/mass", version).kind(InterfaceType::Both));
         let end = |usage: &str| {
             let usage = [("cosimo.use", Value::Text(usage.into()))];
             let mut simulator =
-                entered(&folder, &unit, if usage[0].1 == Value::Text("".into()) { &[] } else { &usage });
+                entered(&folder, &fmu, if usage[0].1 == Value::Text("".into()) { &[] } else { &usage });
             let slopes = simulator.interface().abilities.slopes;
             advance(&mut *simulator, 0.0, 0.5, &[Segment::constant(2.0)]).unwrap();
             (slopes, outputs(&mut *simulator))
@@ -314,7 +314,7 @@ fn a_unit_for_both_uses_is_used_as_asked() {
 }
 
 #[test]
-fn what_cannot_be_asked_of_a_unit_is_said() {
+fn what_cannot_be_asked_of_an_fmu_is_said() {
     let folder = folder("exchange-refusals");
     let exchange = export(&folder, &Design::exchange("native:driven", Version::Two));
     let cosimulation = export(&folder, &Design::new("native:oscillator/mass", Version::Two));
@@ -327,13 +327,13 @@ fn what_cannot_be_asked_of_a_unit_is_said() {
         ),
         format!(
             "`cosimo.solver` must be \"dormand-prince\", \"bogacki-shampine\"{}, got \"euler\"\n\
-             unit `driven-exchange` is not made for co-simulation, only for model exchange",
+             FMU `driven-exchange` is not made for co-simulation, only for model exchange",
             if cfg!(feature = "cvode") { ", \"bdf\" or \"cvode\"" } else { " or \"bdf\"" }
         )
     );
     assert_eq!(
         refusal(&folder, &cosimulation, &[("cosimo.relative", Value::Number(1e-6))]),
-        "`cosimo.relative` is for model exchange, but unit `oscillator-mass` is used for co-simulation"
+        "`cosimo.relative` is for model exchange, but FMU `oscillator-mass` is used for co-simulation"
     );
     assert_eq!(
         refusal(&folder, &exchange, &[("cosimo.relative", Value::Number(0.0))]),
@@ -346,10 +346,9 @@ fn what_cannot_be_asked_of_a_unit_is_said() {
 #[test]
 fn a_solver_that_starts_anew_says_so() {
     let folder = folder("exchange-anew");
-    let unit = export(&folder, &Design::exchange("native:driven", Version::Three));
+    let fmu = export(&folder, &Design::exchange("native:driven", Version::Three));
     let word = |text: &str| Value::Text(text.into());
-    let warnings =
-        |given: &[(&str, Value)]| open(&folder, &unit, given).unwrap().interface().warnings.clone();
+    let warnings = |given: &[(&str, Value)]| open(&folder, &fmu, given).unwrap().interface().warnings.clone();
     let said = warnings(&[("cosimo.solver", word("cvode"))]);
     assert!(said.len() == 1 && said[0].contains("\"cvode\" starts anew wherever it is rewound"), "{said:?}");
     assert_eq!(warnings(&[("cosimo.solver", word("cvode")), ("cosimo.rollback", word("none"))]), [""; 0]);
@@ -361,10 +360,10 @@ fn a_solver_that_starts_anew_says_so() {
 fn misbehaviour_of_equations_is_contained() {
     let folder = folder("exchange-sabotage");
     for version in Version::ALL {
-        let unit = export(&folder, &Design::exchange(SABOTEUR, version));
+        let fmu = export(&folder, &Design::exchange(SABOTEUR, version));
         let said = |fault: &str, at: f64| {
             let given = [("fault", Value::Text(fault.into())), ("at_step", Value::Number(at))];
-            let mut simulator = open(&folder, &unit, &given).unwrap();
+            let mut simulator = open(&folder, &fmu, &given).unwrap();
             let setup =
                 Setup { start: Time::ZERO, stop: Time::new(10.0), stop_at_events: false, rewinds: true };
             let entered = simulator.initialize(&setup).map_err(|error| error.to_string());
@@ -375,10 +374,10 @@ fn misbehaviour_of_equations_is_contained() {
             assert_eq!(said(fault, 20.0), Ok(()), "{version:?}, {fault}");
         }
         for (fault, at, words) in [
-            ("error", 5.0, "the unit returned `error`"),
-            ("unsettled", 1.0, "after 1000 rounds the unit asks for another"),
+            ("error", 5.0, "the FMU returned `error`"),
+            ("unsettled", 1.0, "after 1000 rounds the FMU asks for another"),
             ("past-event", 1.0, "announces an event at t = "),
-            ("fatal", 5.0, "the unit returned `fatal`"),
+            ("fatal", 5.0, "the FMU returned `fatal`"),
         ] {
             let error = said(fault, at).unwrap_err();
             assert!(error.contains(words), "{version:?}, {fault}: {error}");
@@ -388,16 +387,16 @@ fn misbehaviour_of_equations_is_contained() {
 
 /// Stiff beyond what an explicit method can do. The first two zeros are those of scipy's Radau at 1e-12.
 #[test]
-fn a_very_stiff_unit_takes_few_evaluations() {
+fn a_very_stiff_fmu_takes_few_evaluations() {
     let folder = folder("exchange-stiff");
     for (version, variant) in [
         (Version::Two, Variant::Plain),
         (Version::Three, Variant::Plain),
         (Version::Two, Variant::NoDerivatives),
     ] {
-        let unit = export(&folder, &Design::exchange("native:van-der-pol", version).variant(variant));
+        let fmu = export(&folder, &Design::exchange("native:van-der-pol", version).variant(variant));
         let parameters = "mu = 1000.0, x0 = 2.0, v0 = 0.0, \"cosimo.relative\" = 1e-6";
-        let mut run = start(&folder, &alone(&unit, parameters, 2000.0, 0.125));
+        let mut run = start(&folder, &alone(&fmu, parameters, 2000.0, 0.125));
         let found = table(&mut run);
         let x = &found.values[1];
         let changes = (1..x.len()).filter(|row| (x[*row] > 0.0) != (x[row - 1] > 0.0));
@@ -418,8 +417,8 @@ fn going_back_behind_an_event_brings_it_back() {
     let folder = folder("exchange-back");
     for version in Version::ALL {
         for (model, size) in [("stair", 1.3), ("bouncing-ball", 0.6), ("thermostat", 1.0)] {
-            let unit = export(&folder, &Design::exchange(&format!("native:{model}"), version));
-            let mut simulator = entered(&folder, &unit, &[]);
+            let fmu = export(&folder, &Design::exchange(&format!("native:{model}"), version));
+            let mut simulator = entered(&folder, &fmu, &[]);
             let inputs: Vec<Segment> = simulator
                 .interface()
                 .inputs

@@ -21,7 +21,7 @@ fn table(system: &System) -> Table {
 
 #[test]
 fn exported_fmus_give_the_bits_of_the_native_models() {
-    folder("exported"); // the tests' own cache of units
+    folder("exported"); // the tests' own cache of FMUs
     for version in [1, 2, 3] {
         let fmus = ExportedFmus::new(version).unwrap();
         // Constant steps in both reticulations, with and without corrections that read derivatives.

@@ -218,7 +218,7 @@ fn steps_may_be_pending_or_end_early_or_be_refused() {
     for (flag, wanted) in [
         ("-DWAITS", Ok(0.4)),
         ("-DDISCARDS", Ok(0.25)),
-        ("-DREFUSES", Err("the unit returned `discard`; it said nothing about it")),
+        ("-DREFUSES", Err("the FMU returned `discard`; it said nothing about it")),
     ] {
         let folder = folder(&format!("fmi1{flag}"));
         slave(&folder, &[], &[flag]);
@@ -263,7 +263,7 @@ fn functions_may_carry_another_identifier_or_none() {
         "slave.fmu: slave.so lacks the functions `slave_fmiInstantiateSlave`, `slave_fmiInitializeSlave`, \
          `slave_fmiTerminateSlave`, `slave_fmiFreeSlaveInstance`, `slave_fmiDoStep`, \
          `slave_fmiSetRealInputDerivatives` (the binary does not keep what the description promises; tell the maker \
-         of the unit)"
+         of the FMU)"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Units for model exchange at the ends of lines, against the native models that they were made of.
+//! FMUs for model exchange at the ends of lines, against the native models that they were made of.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ struct Party {
     simulator: Box<dyn Simulator>,
     effort: usize,
     flow: usize,
-    /// From the effort in SI units to its own.
+    /// From the effort in SI FMUs to its own.
     scale: f64,
 }
 
@@ -54,7 +54,7 @@ impl Party {
         Party::new((cosimo_models::NATIVE.open)(&request).unwrap(), "e", "f")
     }
 
-    fn unit(folder: &Path, model: &str, version: Version, variant: Variant) -> Party {
+    fn fmu(folder: &Path, model: &str, version: Version, variant: Variant) -> Party {
         let design = Design::exchange(&format!("native:{model}"), version).variant(variant);
         let file = design.file_name();
         write(&design, &built_library().unwrap(), &folder.join(&file)).unwrap();
@@ -143,14 +143,13 @@ fn swinging() -> StampTable {
 }
 
 #[test]
-fn units_at_a_line_move_as_native_models_do_and_as_cheaply() {
+fn fmus_at_a_line_move_as_native_models_do_and_as_cheaply() {
     let (folder, table) = (folder("lines"), swinging());
     for model in ["spring-mass/left", "spring-mass/right"] {
         let (wanted, native) = Party::native(model).run(&table, 0.0, 0.2);
         for version in Version::ALL {
             for variant in [Variant::Plain, Variant::NoRollback, Variant::NoDerivatives, Variant::Completed] {
-                let (found, evaluations) =
-                    Party::unit(&folder, model, version, variant).run(&table, 0.0, 0.2);
+                let (found, evaluations) = Party::fmu(&folder, model, version, variant).run(&table, 0.0, 0.2);
                 let flow = |seen: &[(f64, f64)], t: f64| {
                     let after = seen.partition_point(|(instant, _)| *instant < t).min(seen.len() - 1);
                     seen[after].1
@@ -171,16 +170,16 @@ fn units_at_a_line_move_as_native_models_do_and_as_cheaply() {
 fn a_step_at_a_line_can_be_taken_back_and_kept_as_bytes() {
     let (folder, table) = (folder("lines-back"), swinging());
     for version in Version::ALL {
-        let mut unit = Party::unit(&folder, "spring-mass/left", version, Variant::Plain);
-        let (seen, _) = unit.run(&table, 0.0, 0.049);
+        let mut fmu = Party::fmu(&folder, "spring-mass/left", version, Variant::Plain);
+        let (seen, _) = fmu.run(&table, 0.0, 0.049);
         let t = seen.last().unwrap().0;
-        unit.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
+        fmu.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
         let mut frozen = Vec::new();
-        unit.simulator.serialize_state().unwrap().serialize(&mut frozen).unwrap();
-        let onwards = unit.run(&table, t, 0.06);
-        unit.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
-        assert_eq!(onwards, unit.run(&table, t, 0.06));
-        let mut twin = Party::unit(&folder, "spring-mass/left", version, Variant::Plain);
+        fmu.simulator.serialize_state().unwrap().serialize(&mut frozen).unwrap();
+        let onwards = fmu.run(&table, t, 0.06);
+        fmu.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
+        assert_eq!(onwards, fmu.run(&table, t, 0.06));
+        let mut twin = Party::fmu(&folder, "spring-mass/left", version, Variant::Plain);
         twin.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
         twin.simulator.serialize_state().unwrap().deserialize(&frozen).unwrap();
         assert_eq!(onwards, twin.run(&table, t, 0.06));
@@ -203,7 +202,7 @@ fn a_flow_that_answers_its_effort_at_once_is_refused() {
 
 /// M v' = F - B v from the push on, in the middle of a step.
 #[test]
-fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
+fn events_and_the_stiff_integrator_are_inside_fmus_for_co_simulation() {
     let folder = folder("lines-inside");
     let source = "native:spring-mass/left";
     let request = OpenRequest { name: "it", source, folder: Path::new(""), parameters: &[], joined: false };
@@ -213,9 +212,9 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
             let file = design.file_name();
             write(&design, &built_library().unwrap(), &folder.join(&file)).unwrap();
             let given = [("cosimo.use", Value::Text("co-simulation".into()))];
-            let mut unit = open(&folder, &file, &given).unwrap();
+            let mut fmu = open(&folder, &file, &given).unwrap();
             let mut native = (cosimo_models::NATIVE.open)(&request).unwrap();
-            for simulator in [&mut unit, &mut native] {
+            for simulator in [&mut fmu, &mut native] {
                 simulator
                     .initialize(&Setup {
                         start: Time::ZERO,
@@ -226,15 +225,15 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
                     .unwrap();
             }
             let places = ["v1", "force"]
-                .map(|name| unit.interface().outputs.iter().position(|port| port.name == name).unwrap());
+                .map(|name| fmu.interface().outputs.iter().position(|port| port.name == name).unwrap());
             for step in 0..200 {
                 let from = 0.7e-3 * f64::from(step);
-                for simulator in [&mut unit, &mut native] {
+                for simulator in [&mut fmu, &mut native] {
                     let (window, held) = (window(from, 0.7e-3), [Segment::ZERO]);
                     let reached = simulator.do_step(window, &Inputs::of(&held)).unwrap();
                     assert_eq!(reached.to, window.to);
                 }
-                let (found, t) = (outputs(&mut *unit), from + 0.7e-3);
+                let (found, t) = (outputs(&mut *fmu), from + 0.7e-3);
                 let wanted = if t < 0.1 { 0.0 } else { 500.0 * (1.0 - (-40.0 * (t - 0.1)).exp()) };
                 assert!((found[places[0]] - wanted).abs() < 1e-2 * (1.0 + wanted), "{t}: {found:?} {wanted}");
                 assert_eq!(found[places[1]], if t < 0.1 { 0.0 } else { 100.0 });
@@ -244,9 +243,9 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
     }
 }
 
-/// A unit that is told waves, and the native model in the same windows.
+/// An FMU that is told waves, and the native model in the same windows.
 #[test]
-fn units_that_solve_for_the_effort_move_as_native_models_do() {
+fn fmus_that_solve_for_the_effort_move_as_native_models_do() {
     let (folder, table) = (folder("lines-waves"), swinging());
     // The second one has efforts in units of its own.
     for (model, scale) in [("spring-mass/left", 1.0), ("spring-mass/right", 0.5)] {
@@ -255,8 +254,8 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
             let file = design.file_name();
             write(&design, &built_library().unwrap(), &folder.join(&file)).unwrap();
             let tight = [("relative", Value::Number(1e-8)), ("absolute", Value::Number(1e-8))];
-            let unit = open(&folder, &file, &tight).unwrap();
-            let names: Vec<&str> = unit.interface().inputs.iter().map(|port| port.name.as_str()).collect();
+            let fmu = open(&folder, &file, &tight).unwrap();
+            let names: Vec<&str> = fmu.interface().inputs.iter().map(|port| port.name.as_str()).collect();
             assert_eq!(names, ["e"], "waves are no ports");
             let given = tight.map(|(name, value)| (name.to_owned(), value));
             let source = format!("native:{model}");
@@ -268,7 +267,7 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
                 joined: false,
             };
             let native = (cosimo_models::NATIVE.open)(&request).unwrap();
-            let mut parties = [unit, native].map(|it| Party { scale, ..Party::new(it, "e", "f") });
+            let mut parties = [fmu, native].map(|it| Party { scale, ..Party::new(it, "e", "f") });
             assert_eq!([parties[0].effort, parties[0].flow], [0, 0]);
             let mut largest = 0.0f64;
             for step in 0..1500 {
@@ -281,25 +280,25 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
                 let off = (flows[0] - flows[1]).abs();
                 assert!(off < 1e-4 * (1.0 + largest), "{model}, {version:?}, {from}: {flows:?}");
                 if step == 900 {
-                    let unit = &mut parties[0];
-                    unit.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
-                    let once = unit
+                    let fmu = &mut parties[0];
+                    fmu.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
+                    let once = fmu
                         .window(&table, from + 1e-4, (1e-4, impedance))
-                        .map(|_| outputs(&mut *unit.simulator));
-                    unit.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
-                    let twice = unit
+                        .map(|_| outputs(&mut *fmu.simulator));
+                    fmu.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
+                    let twice = fmu
                         .window(&table, from + 1e-4, (1e-4, impedance))
-                        .map(|_| outputs(&mut *unit.simulator));
+                        .map(|_| outputs(&mut *fmu.simulator));
                     assert_eq!(once, twice);
-                    unit.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
+                    fmu.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
                 }
             }
             assert!(largest > 1.0);
             // Without a line the effort is what it is told.
-            let [unit, native] = &mut parties;
+            let [fmu, native] = &mut parties;
             let mut off = 0.0f64;
             for step in 1500..1520 {
-                let flows = [&mut *unit, &mut *native].map(|party| {
+                let flows = [&mut *fmu, &mut *native].map(|party| {
                     let window = window(1e-4 * f64::from(step), 1e-4);
                     let held = [Segment::constant(3.0)];
                     party.simulator.do_step(window, &Inputs::of(&held)).unwrap();
@@ -312,19 +311,19 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
     }
 }
 
-/// In FMI 3.0 a unit that is told waves shows every step of its solver and returns after it, as native models do.
+/// In FMI 3.0 an FMU that is told waves shows every step of its solver and returns after it, as native models do.
 #[test]
-fn a_unit_that_updates_in_between_is_followed_step_by_step() {
+fn an_fmu_that_updates_in_between_is_followed_step_by_step() {
     let (folder, table) = (folder("lines-steps"), swinging());
     for model in ["spring-mass/left", "spring-mass/right"] {
         let design = Design::new(&format!("native:{model}"), Version::Three).at_lines();
         let file = design.file_name();
         write(&design, &built_library().unwrap(), &folder.join(&file)).unwrap();
-        let mut unit = Party::new(open(&folder, &file, &[]).unwrap(), "e", "f");
+        let mut fmu = Party::new(open(&folder, &file, &[]).unwrap(), "e", "f");
         let mut native = Party::native(model);
         // Long delays: the solver's own steps are shorter.
         let line = (5e-3, 5.0);
-        let mut seen = [&mut unit, &mut native].map(|party| {
+        let mut seen = [&mut fmu, &mut native].map(|party| {
             let (mut t, mut seen) = (0.0, Vec::new());
             while t < 0.2 {
                 t = party.step(&table, t, line).unwrap().to.seconds();

@@ -6,7 +6,7 @@ use cosimo::engine::{Plan, Run, plan};
 use cosimo::export::{Design, InterfaceType, Version, built_library, write};
 use cosimo::record::{MemoryRecorder, Table};
 
-use crate::common::{folder, unit};
+use crate::common::{build_fmu, folder};
 
 fn planned(folder: &Path, text: &str) -> Result<Plan, Vec<String>> {
     let registry = cosimo::registry();
@@ -41,10 +41,10 @@ fn masses(patterns: &str, every: &str) -> String {
 }
 
 #[test]
-fn locals_and_parameters_of_units_for_co_simulation_are_recorded() {
+fn locals_and_parameters_of_fmus_for_co_simulation_are_recorded() {
     for version in [2, 3] {
         let folder = folder(&format!("locals{version}"));
-        unit(&folder, version, "mass", &[], &[]);
+        build_fmu(&folder, version, "mass", &[], &[]);
         for threads in [1, 2] {
             let table =
                 rows(planned(&folder, &masses("\"?.x\", \"b.count\", \"*.m\"", "")).unwrap(), threads);
@@ -62,7 +62,7 @@ fn locals_and_parameters_of_units_for_co_simulation_are_recorded() {
             let table = rows(planned(&folder, &masses(patterns, "")).unwrap(), 1);
             assert!(!table.columns.names.iter().any(|name| name.ends_with(".count")), "{:?}", table.columns);
         }
-        // Integers but for the count cannot be read of these units.
+        // Integers but for the count cannot be read of these FMUs.
         let all = masses("\"*\", \"!a.*\", \"!b.x0\"", "");
         let run = Run::new(planned(&folder, &all).unwrap(), 1).unwrap();
         let words: Vec<&str> = run.warnings().iter().map(|warning| warning.message.as_str()).collect();

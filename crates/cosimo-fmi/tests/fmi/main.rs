@@ -1,4 +1,4 @@
-//! Units written for these tests, compiled here, zipped here, and run through the real engine.
+//! FMUs written for these tests, compiled here, zipped here, and run through the real engine.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 

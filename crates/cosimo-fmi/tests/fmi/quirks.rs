@@ -13,7 +13,7 @@ const REJECTING: &str =
     "step = { controller = \"i\", size = 0.1, min = 1e-3, max = 0.1, reject = \"above-one\" }";
 
 /// A folder with `fmu.fmu` in it.
-fn fmu(name: &str, design: &Design) -> PathBuf {
+fn export_fmu(name: &str, design: &Design) -> PathBuf {
     let folder = folder(&format!("quirk-{name}-{}", design.file_name()));
     write(design, &built_library().unwrap(), &folder.join("fmu.fmu")).unwrap();
     folder
@@ -28,9 +28,8 @@ fn planned(folder: &Path, text: &str) -> Plan {
 
 /// One component for a second.
 fn alone(folder: &Path, parameters: &str, method: &str) -> Plan {
-    let component = format!(
-        "[component.unit]\nsource = \"fmu.fmu\"\nparameters = {{ {parameters} }}\n[method]\n{method}"
-    );
+    let component =
+        format!("[component.fmu]\nsource = \"fmu.fmu\"\nparameters = {{ {parameters} }}\n[method]\n{method}");
     planned(folder, &format!("[experiment]\nstop = 1.0\n{component}"))
 }
 
@@ -46,9 +45,9 @@ fn finished(plan: Plan) -> Run {
 #[test]
 fn an_fmu_that_waits_for_final_steps_advances_unless_the_run_rewinds() {
     for version in Version::ALL {
-        let folder = fmu("steps", &Design::new(SABOTEUR, version).quirk(Quirk::Hesitates));
+        let folder = export_fmu("steps", &Design::new(SABOTEUR, version).quirk(Quirk::Hesitates));
         let near = |run: &Run, expected: f64| {
-            let got = run.output("unit.y").unwrap();
+            let got = run.output("fmu.y").unwrap();
             assert!((got - expected).abs() < 1e-12, "{got} instead of {expected}");
         };
         near(&finished(alone(&folder, "", FIXED)), 1.0);
@@ -65,9 +64,9 @@ fn an_fmu_that_waits_for_final_steps_advances_unless_the_run_rewinds() {
 fn a_small_integer_for_an_environment_is_survived_and_inputs_arrive() {
     for version in Version::ALL {
         let design = Design::new(SABOTEUR, version);
-        let folder = fmu("environment", &design.clone().quirk(Quirk::SmallEnvironment));
+        let folder = export_fmu("environment", &design.clone().quirk(Quirk::SmallEnvironment));
         let run = finished(alone(&folder, "", FIXED));
-        assert!((run.output("unit.y").unwrap() - 1.0).abs() < 1e-12);
+        assert!((run.output("fmu.y").unwrap() - 1.0).abs() < 1e-12);
         // FMI 2.0 has the name of the instance beside it, by which messages are found.
         let text = "[experiment]\nstop = 1.0\n[component.talkative]\nsource = \"fmu.fmu\"\n\
                     parameters = { fault = \"error\", at_step = 3 }\n[method]\nstep = { size = 0.1 }";
@@ -84,12 +83,12 @@ fn a_small_integer_for_an_environment_is_survived_and_inputs_arrive() {
     };
     let text = |force: f64| {
         format!(
-            "[experiment]\nstop = 1.0\n[component.unit]\nsource = \"fmu.fmu\"\nstart = {{ f = {force} }}\n\
+            "[experiment]\nstop = 1.0\n[component.fmu]\nsource = \"fmu.fmu\"\nstart = {{ f = {force} }}\n\
              [method]\nstep = {{ size = 0.1 }}"
         )
     };
     let result = |quirk: Option<Quirk>, force: f64| {
-        let folder = fmu("fed", &design(quirk));
+        let folder = export_fmu("fed", &design(quirk));
         finished(planned(&folder, &text(force))).outputs().to_vec()
     };
     assert_eq!(result(Some(Quirk::SmallEnvironment), 2.0), result(None, 2.0));
@@ -99,7 +98,7 @@ fn a_small_integer_for_an_environment_is_survived_and_inputs_arrive() {
 #[test]
 fn a_thread_may_log_after_its_instance_was_freed() {
     for version in Version::ALL {
-        let folder = fmu("thread", &Design::new(SABOTEUR, version).quirk(Quirk::LateLog));
+        let folder = export_fmu("thread", &Design::new(SABOTEUR, version).quirk(Quirk::LateLog));
         for _ in 0..20 {
             drop(finished(alone(&folder, "", FIXED)));
             // Freed memory is given to others soon.
@@ -130,8 +129,8 @@ fn parameters_survive_an_fmu_that_resets_them_in_its_set_up() {
     let parameters = "m1 = 7.0, x10 = 0.25";
     for kind in [InterfaceType::CoSimulation, InterfaceType::ModelExchange] {
         let design = Design::new("native:dual-mass/left", Version::Two).kind(kind);
-        let plain = rows(alone(&fmu("plain", &design), parameters, FIXED));
-        let resets = fmu("resets", &design.quirk(Quirk::Resets));
+        let plain = rows(alone(&export_fmu("plain", &design), parameters, FIXED));
+        let resets = export_fmu("resets", &design.quirk(Quirk::Resets));
         let run = Run::new(alone(&resets, parameters, FIXED), 1).unwrap();
         assert!(run.warnings().iter().all(|warning| warning.code != "run/parameter"), "{:?}", run.warnings());
         drop(run);
@@ -144,7 +143,7 @@ fn parameters_survive_an_fmu_that_resets_them_in_its_set_up() {
 fn a_parameter_that_did_not_arrive_is_named() {
     for (version, kind) in kinds() {
         let design = Design::new("native:dual-mass/left", version).kind(kind);
-        let folder = fmu("deaf", &design.quirk(Quirk::Deaf));
+        let folder = export_fmu("deaf", &design.quirk(Quirk::Deaf));
         let run = Run::new(alone(&folder, "m1 = 7.0, x10 = 0.25", FIXED), 1).unwrap();
         let words: Vec<&str> = run
             .warnings()
@@ -152,7 +151,7 @@ fn a_parameter_that_did_not_arrive_is_named() {
             .filter(|warning| warning.code == "run/parameter")
             .map(|warning| warning.message.as_str())
             .collect();
-        let expected = "component `unit`: parameter `m1` was set to 7, but after initialisation it is 100";
+        let expected = "component `fmu`: parameter `m1` was set to 7, but after initialisation it is 100";
         assert_eq!(words, [expected], "{version:?} {kind:?}");
         // What it has anyway may be set, too.
         let run = Run::new(alone(&folder, "m1 = 100.0", FIXED), 1).unwrap();
@@ -191,15 +190,15 @@ fn outputs_that_are_right_only_after_initialisation_are_in_the_first_row() {
 
 #[test]
 fn an_fmu_may_be_a_rounding_error_ahead_of_the_communication_point() {
-    let folder = fmu("ahead", &Design::new(SABOTEUR, Version::Three).quirk(Quirk::Ahead));
+    let folder = export_fmu("ahead", &Design::new(SABOTEUR, Version::Three).quirk(Quirk::Ahead));
     let run = finished(alone(&folder, "", FIXED));
-    assert!((run.output("unit.y").unwrap() - 1.0).abs() < 1e-12);
+    assert!((run.output("fmu.y").unwrap() - 1.0).abs() < 1e-12);
 }
 
 /// A component, an instant and a function.
 type By = (String, f64, &'static str);
 
-/// The instants of all rows, the last value of `unit.y`, and who ended the run when.
+/// The instants of all rows, the last value of `fmu.y`, and who ended the run when.
 fn ended(plan: Plan) -> (Vec<f64>, f64, Option<By>) {
     let mut run = Run::new(plan, 1).unwrap();
     let memory = MemoryRecorder::default();
@@ -209,7 +208,7 @@ fn ended(plan: Plan) -> (Vec<f64>, f64, Option<By>) {
     }
     run.finish().unwrap();
     let table = memory.table();
-    let place = table.columns.names.iter().position(|name| name == "unit.y").unwrap();
+    let place = table.columns.names.iter().position(|name| name == "fmu.y").unwrap();
     let by = run.ended().map(|ended| (ended.component.clone(), ended.at.seconds(), ended.function));
     (table.values[0].clone(), *table.values[place].last().unwrap(), by)
 }
@@ -223,7 +222,7 @@ fn near(found: &[f64], expected: &[f64]) {
 #[test]
 fn an_fmu_for_co_simulation_may_end_the_run() {
     for version in Version::ALL {
-        let folder = fmu("ends", &Design::new(SABOTEUR, version));
+        let folder = export_fmu("ends", &Design::new(SABOTEUR, version));
         let function = if version == Version::Two { "fmi2DoStep" } else { "fmi3DoStep" };
         let parameters = |fault: &str| format!("fault = \"{fault}\", at_step = 3");
         for (fault, last) in [("terminate", 0.25), ("terminate-whole", 0.3)] {
@@ -231,7 +230,7 @@ fn an_fmu_for_co_simulation_may_end_the_run() {
             near(&times, &[0.0, 0.1, 0.2, last]);
             near(&[y], &[last]);
             let (component, at, by) = by.unwrap();
-            assert_eq!((component.as_str(), by), ("unit", function));
+            assert_eq!((component.as_str(), by), ("fmu", function));
             near(&[at], &[last]);
         }
         for (fault, last) in [("terminate", &[0.0, 0.1, 0.2][..]), ("terminate-whole", &[0.0, 0.1, 0.2, 0.3])]
@@ -239,7 +238,7 @@ fn an_fmu_for_co_simulation_may_end_the_run() {
             for every in ["", "[results]\nevery = 0.15\n"] {
                 let text = format!(
                     "[experiment]\nstop = 1.0\n{every}[component.other]\nsource = \"fmu.fmu\"\n\
-                     [component.unit]\nsource = \"fmu.fmu\"\nparameters = {{ {} }}\n[method]\n{FIXED}",
+                     [component.fmu]\nsource = \"fmu.fmu\"\nparameters = {{ {} }}\n[method]\n{FIXED}",
                     parameters(fault)
                 );
                 let (times, y, by) = ended(planned(&folder, &text));
@@ -249,7 +248,7 @@ fn an_fmu_for_co_simulation_may_end_the_run() {
                 // The last point has a row, whatever the beat.
                 near(&times[times.len() - 1..], &last[last.len() - 1..]);
                 near(&[y], &last[last.len() - 1..]);
-                assert_eq!(by.unwrap().0, "unit");
+                assert_eq!(by.unwrap().0, "fmu");
             }
         }
         let (times, y, by) = ended(alone(&folder, &parameters("none"), FIXED));
@@ -264,12 +263,12 @@ fn an_fmu_for_model_exchange_may_end_the_run() {
         let prefix = if version == Version::Two { "fmi2" } else { "fmi3" };
         let update = if version == Version::Two { "NewDiscreteStates" } else { "UpdateDiscreteStates" };
         let design = Design::exchange(SABOTEUR, version);
-        let folder = fmu("ends", &design);
+        let folder = export_fmu("ends", &design);
         let plan = |parameters: &str| {
             planned(
                 &folder,
                 &format!(
-                    "[experiment]\nstop = 3.0\n[component.unit]\nsource = \"fmu.fmu\"\n\
+                    "[experiment]\nstop = 3.0\n[component.fmu]\nsource = \"fmu.fmu\"\n\
                      parameters = {{ {parameters} }}\n[method]\nstep = {{ size = 0.4 }}"
                 ),
             )
@@ -279,11 +278,11 @@ fn an_fmu_for_model_exchange_may_end_the_run() {
             let (times, y, by) = ended(plan(&format!("fault = \"terminate\", at_step = {at_step}")));
             near(&[y, *times.last().unwrap()], &[at, at]);
             let (component, when, function) = by.unwrap();
-            assert_eq!((component.as_str(), function), ("unit", format!("{prefix}{update}").as_str()));
+            assert_eq!((component.as_str(), function), ("fmu", format!("{prefix}{update}").as_str()));
             near(&[when], &[at]);
         }
         let completed = design.variant(Variant::Completed);
-        let folder = fmu("ends", &completed);
+        let folder = export_fmu("ends", &completed);
         let (times, y, by) = ended(alone(&folder, "fault = \"terminate-completed\", at_step = 4", FIXED));
         let (_, at, function) = by.unwrap();
         assert_eq!(function, format!("{prefix}CompletedIntegratorStep"));
@@ -296,8 +295,8 @@ fn an_fmu_for_model_exchange_may_end_the_run() {
 #[test]
 fn a_model_that_ends_by_itself_ends_the_run_in_every_kind_of_fmu() {
     for (version, kind) in kinds() {
-        let folder = fmu("stair", &Design::new("native:stair", version).kind(kind));
-        let text = "[experiment]\nstop = 12.0\n[component.unit]\nsource = \"fmu.fmu\"\n\
+        let folder = export_fmu("stair", &Design::new("native:stair", version).kind(kind));
+        let text = "[experiment]\nstop = 12.0\n[component.fmu]\nsource = \"fmu.fmu\"\n\
                     parameters = { top = 10 }\n[method]\nstep = { size = 0.3 }";
         let run = finished(planned(&folder, text));
         let at = run.ended().unwrap().at.seconds();

@@ -1,4 +1,4 @@
-//! Units that break their promises, through the real engine: what they do must be noticed, named, and where
+//! FMUs that break their promises, through the real engine: what they do must be noticed, named, and where
 //! possible survived.
 
 use std::path::Path;
@@ -16,7 +16,7 @@ const FIXED: &str = "step = { size = 0.1 }";
 
 fn planned(folder: &Path, parameters: &str, method: &str) -> Result<Plan, String> {
     let text = format!(
-        "[experiment]\nstop = 1.0\n[component.unit]\nsource = \"saboteur.fmu\"\nparameters = {{ {parameters} }}\n\
+        "[experiment]\nstop = 1.0\n[component.fmu]\nsource = \"saboteur.fmu\"\nparameters = {{ {parameters} }}\n\
          [method]\n{method}"
     );
     let registry = cosimo::registry();
@@ -42,14 +42,14 @@ fn finish(run: &mut Run) -> Result<(), RunError> {
 }
 
 #[test]
-fn trap_t10_a_unit_that_lies_about_rollback_is_found_out_before_the_run() {
+fn trap_t10_an_fmu_that_lies_about_rollback_is_found_out_before_the_run() {
     for version in Version::ALL {
         let folder = saboteur("forget", version);
         let lie = "fault = \"forget\", at_step = 1";
         let error = Run::new(planned(&folder, lie, ADAPTIVE).unwrap(), 1).unwrap_err().to_string();
         assert!(
             error.starts_with(
-                "simulator `unit` failed at t = 0 s: `restore` failed: the unit promises to save and restore its \
+                "simulator `fmu` failed at t = 0 s: `restore` failed: the FMU promises to save and restore its \
                  state, but it does not: the step that it took before cannot be repeated: "
             ),
             "{error}"
@@ -61,7 +61,7 @@ fn trap_t10_a_unit_that_lies_about_rollback_is_found_out_before_the_run() {
         // The promise can be left unused, and the plan then knows.
         let unused = format!("{lie}, \"cosimo.rollback\" = \"none\"");
         let error = planned(&folder, &unused, ADAPTIVE).unwrap_err();
-        assert!(error.contains("needs every simulator to be able to rewind, but `unit` cannot"), "{error}");
+        assert!(error.contains("needs every simulator to be able to rewind, but `fmu` cannot"), "{error}");
         let trusted = format!("{lie}, \"cosimo.rollback\" = \"trusted\"");
         assert!(Run::new(planned(&folder, &trusted, ADAPTIVE).unwrap(), 1).is_ok());
         let wrong = planned(&folder, "\"cosimo.rollback\" = \"maybe\"", FIXED).unwrap_err();
@@ -94,22 +94,22 @@ fn a_refused_step_is_tried_smaller() {
         let mut run = Run::new(planned(&folder, refuses, ADAPTIVE).unwrap(), 1).unwrap();
         finish(&mut run).unwrap();
         assert_eq!(run.counters().rejected, 1);
-        assert!((run.output("unit.y").unwrap() - 1.0).abs() < 1e-12);
+        assert!((run.output("fmu.y").unwrap() - 1.0).abs() < 1e-12);
         let mut run = Run::new(planned(&folder, refuses, FIXED).unwrap(), 1).unwrap();
         let Err(RunError::Step(error)) = finish(&mut run) else { panic!("it goes on") };
-        assert!(error.to_string().contains("the unit returned `discard`"), "{error}");
+        assert!(error.to_string().contains("the FMU returned `discard`"), "{error}");
         assert!(error.hint().contains("a smaller step"), "{}", error.hint());
     }
 }
 
 #[test]
-fn a_unit_that_stops_short_without_saying_so_is_stopped() {
+fn an_fmu_that_stops_short_without_saying_so_is_stopped() {
     let folder = saboteur("wrong-time", Version::Three);
     let mut run =
         Run::new(planned(&folder, "fault = \"wrong-time\", at_step = 3", FIXED).unwrap(), 1).unwrap();
     let error = finish(&mut run).unwrap_err().to_string();
     assert!(
-        error.contains("the unit says that it is at t = 0.25000000000000006 s, but it was to go to 0.3"),
+        error.contains("the FMU says that it is at t = 0.25000000000000006 s, but it was to go to 0.3"),
         "{error}"
     );
 }

@@ -1,8 +1,8 @@
-//! One unit alone: against closed forms, its parameters, its states, and its misbehaviour.
+//! One FMU alone: against closed forms, its parameters, its states, and its misbehaviour.
 
 use cosimo::core::{Inputs, Segment, Slot, Value};
 
-use crate::common::{advance, archive, enter, folder, library, open, outputs, refusal, unit};
+use crate::common::{advance, archive, build_fmu, enter, folder, library, open, outputs, refusal};
 
 fn near(found: &[f64], wanted: &[f64]) {
     assert_eq!(found.len(), wanted.len());
@@ -23,7 +23,7 @@ fn fly(x: f64, v: f64, m: f64, h: f64, f: [f64; 4]) -> [f64; 2] {
 fn a_mass_follows_a_cubic_force_in_both_versions() {
     for version in [2, 3] {
         let folder = folder(&format!("cubic{version}"));
-        unit(&folder, version, "mass", &[], &[]);
+        build_fmu(&folder, version, "mass", &[], &[]);
         let mut mass =
             open(&folder, "mass.fmu", &[("m", Value::Number(2.0)), ("v0", Value::Number(0.5))]).unwrap();
         let abilities = mass.interface().abilities;
@@ -45,14 +45,14 @@ fn a_mass_follows_a_cubic_force_in_both_versions() {
     }
 }
 
-/// A unit that can only hold its inputs gets the value at the start of the step; split steps get means.
+/// An FMU that can only hold its inputs gets the value at the start of the step; split steps get means.
 #[test]
-fn substeps_bring_a_moving_input_to_a_unit_that_holds() {
+fn substeps_bring_a_moving_input_to_an_fmu_that_holds() {
     for (version, change) in
         [(2, ("canInterpolateInputs=\"true\"", "")), (3, (" intermediateUpdate=\"true\"", ""))]
     {
         let folder = folder(&format!("substep{version}"));
-        unit(&folder, version, "spring", &[change], &[]);
+        build_fmu(&folder, version, "spring", &[change], &[]);
         let velocity = Segment([1.0, 2.0, 0.0, 0.0]);
         let mut held = open(&folder, "spring.fmu", &[]).unwrap();
         assert_eq!(held.interface().abilities.input_degree, 0);
@@ -71,7 +71,7 @@ fn substeps_bring_a_moving_input_to_a_unit_that_holds() {
 fn states_are_saved_restored_and_carried_as_bytes() {
     for version in [2, 3] {
         let folder = folder(&format!("states{version}"));
-        unit(&folder, version, "mass", &[], &[]);
+        build_fmu(&folder, version, "mass", &[], &[]);
         let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
         enter(&mut *mass);
         let error = mass.rollback().unwrap().restore(Slot::Probe).unwrap_err();
@@ -104,7 +104,7 @@ fn states_are_saved_restored_and_carried_as_bytes() {
 fn the_force_answers_at_once_and_its_derivative_is_known() {
     for version in [2, 3] {
         let folder = folder(&format!("jacobian{version}"));
-        unit(&folder, version, "spring", &[], &[]);
+        build_fmu(&folder, version, "spring", &[], &[]);
         let mut spring = open(&folder, "spring.fmu", &[("c", Value::Number(7.0))]).unwrap();
         assert_eq!(spring.interface().feedthrough, [(0, 0)]);
         assert_eq!(spring.interface().outputs[0].unit.as_ref().unwrap().dimension, [1, 1, -2, 0, 0, 0, 0]);
@@ -148,7 +148,7 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
             ),
         ] {
             let changes: Vec<(&str, &str)> = changes.iter().map(|(from, to)| (*from, to.as_str())).collect();
-            unit(&folder, version, "spring", &changes, &[]);
+            build_fmu(&folder, version, "spring", &changes, &[]);
             let believed = open(&folder, "spring.fmu", &[]).unwrap();
             assert_eq!(believed.interface().feedthrough, declared, "{changes:?}");
             let tried = open(&folder, "spring.fmu", &probed).unwrap();
@@ -156,8 +156,8 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
             let more = &tried.interface().warnings[believed.interface().warnings.len()..];
             assert_eq!(more, warnings, "{changes:?}");
         }
-        // A unit that does not start cannot be tried; the run will say why in its own place.
-        unit(&folder, version, "spring", &[], &[]);
+        // An FMU that does not start cannot be tried; the run will say why in its own place.
+        build_fmu(&folder, version, "spring", &[], &[]);
         let impossible = [probed[0].clone(), ("c", Value::Number(-1.0))];
         let believed = open(&folder, "spring.fmu", &impossible).unwrap();
         assert_eq!(believed.interface().feedthrough, [(0, 0)]);
@@ -167,7 +167,7 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
 }
 
 #[test]
-fn parameters_of_every_type_reach_the_unit() {
+fn parameters_of_every_type_reach_the_fmu() {
     for version in [2, 3] {
         let folder = folder(&format!("types{version}"));
         let count = if version == 2 {
@@ -178,7 +178,7 @@ fn parameters_of_every_type_reach_the_unit() {
         } else {
             ("causality=\"local\"", "causality=\"output\"")
         };
-        unit(&folder, version, "mass", &[count], &[]);
+        build_fmu(&folder, version, "mass", &[count], &[]);
         let given = [
             ("sign", Value::Flag(false)),
             ("fault", Value::Number(3.0)),
@@ -195,7 +195,7 @@ fn parameters_of_every_type_reach_the_unit() {
         assert_eq!(
             error,
             format!(
-                "`{step}` failed: the unit returned `error`; its last words:\n  error (logStatusError): an error at t = 0.05 (left 100%s)"
+                "`{step}` failed: the FMU returned `error`; its last words:\n  error (logStatusError): an error at t = 0.05 (left 100%s)"
             )
         );
     }
@@ -204,7 +204,7 @@ fn parameters_of_every_type_reach_the_unit() {
 #[test]
 fn wrong_parameters_are_all_named_at_once() {
     let folder = folder("parameters");
-    unit(&folder, 2, "mass", &[], &[]);
+    build_fmu(&folder, 2, "mass", &[], &[]);
     let given = [
         ("mm", Value::Number(1.0)),
         ("m", Value::Flag(true)),
@@ -219,15 +219,15 @@ fn wrong_parameters_are_all_named_at_once() {
     assert_eq!(
         refusal(&folder, "mass.fmu", &given),
         "\
-unit `mass` has no variable `mm` (did you mean `m`?)
-`m` of unit `mass` must be a finite number, got true
-`fault` of unit `mass` must be a whole number from -2147483648 to 2147483647, got 1.5
-`sign` of unit `mass` must be true or false, got 2
-`label` of unit `mass` must be a text, got 1
-`x` of unit `mass` cannot be set: the unit computes this output
-`F` of unit `mass` is an input, not a parameter (connect it, or give it a value as an input)
+FMU `mass` has no variable `mm` (did you mean `m`?)
+`m` of FMU `mass` must be a finite number, got true
+`fault` of FMU `mass` must be a whole number from -2147483648 to 2147483647, got 1.5
+`sign` of FMU `mass` must be true or false, got 2
+`label` of FMU `mass` must be a text, got 1
+`x` of FMU `mass` cannot be set: the FMU computes this output
+`F` of FMU `mass` is an input, not a parameter (connect it, or give it a value as an input)
 there is no option `cosimo.substeps` (did you mean `cosimo.substep`?)
-`cosimo.substep` must be a whole number from 1 to 1e6, got 0 (it splits each macro step, so that assumed inputs reach a unit that holds them)"
+`cosimo.substep` must be a whole number from 1 to 1e6, got 0 (it splits each macro step, so that assumed inputs reach an FMU that holds them)"
     );
 }
 
@@ -260,9 +260,9 @@ fn arrays_and_other_types_are_ports() {
         &[("modelDescription.xml", text.as_bytes()), ("binaries/x86_64-linux/arrays.so", &binary)];
     archive(&folder.join("arrays.fmu"), entries);
     let gains = Value::List([1.0, 2.0, 3.0, 4.0].map(Value::Number).into());
-    let mut unit = open(&folder, "arrays.fmu", &[("gain", gains)]).unwrap();
+    let mut fmu = open(&folder, "arrays.fmu", &[("gain", gains)]).unwrap();
     let names = |ports: &[cosimo::core::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
-    let interface = unit.interface().clone();
+    let interface = fmu.interface().clone();
     assert_eq!(names(&interface.inputs), ["u[1,1]", "u[1,2]", "u[2,1]", "u[2,2]", "i", "a", "e"]);
     assert_eq!(names(&interface.outputs), ["y[1,1]", "y[1,2]", "y[2,1]", "y[2,2]", "s", "o", "b", "f"]);
     assert_eq!(interface.inputs[2].start, Some(3.0));
@@ -280,15 +280,15 @@ fn arrays_and_other_types_are_ports() {
     assert_eq!(own(1).collect::<Vec<_>>(), [&(1, 1), &(1, 6)]);
     assert_eq!(own(4).count(), 4, "{:?}", tried.feedthrough);
     assert_eq!(own(5).chain(own(6)).chain(own(7)).collect::<Vec<_>>(), [&(5, 4), &(6, 5), &(7, 6)]);
-    enter(&mut *unit);
+    enter(&mut *fmu);
     let inputs = [0.5, 1.0, 1.5, 2.0, 6.9, 1.0, 2.0].map(Segment::constant);
-    advance(&mut *unit, 0.0, 0.1, &inputs).unwrap();
-    assert_eq!(outputs(&mut *unit), [0.5, 2.0, 4.5, 8.0, 5.0, 8.0, 0.0, 2.0]);
+    advance(&mut *fmu, 0.0, 0.1, &inputs).unwrap();
+    assert_eq!(outputs(&mut *fmu), [0.5, 2.0, 4.5, 8.0, 5.0, 8.0, 0.0, 2.0]);
     let given = [("gain", Value::Number(1.0)), ("n", Value::Number(3.0))];
     assert_eq!(
         refusal(&folder, "arrays.fmu", &given),
-        "`gain` of unit `arrays` must be a list of 4 Float64 values, got 1\n\
-         `n` of unit `arrays` is a structural parameter; Cosimo cannot resize a unit yet"
+        "`gain` of FMU `arrays` must be a list of 4 Float64 values, got 1\n\
+         `n` of FMU `arrays` is a structural parameter; Cosimo cannot resize an FMU yet"
     );
 }
 
@@ -303,7 +303,7 @@ fn misbehaviour_is_contained() {
             ("{mass}", "{mass}")
         };
         let flags: &[&str] = if version == 2 { &["-DCHDIR", "-DMASS"] } else { &[] };
-        unit(&folder, version, "mass", &[early], flags);
+        build_fmu(&folder, version, "mass", &[early], flags);
         let start = |fault: f64| {
             let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(fault))]).unwrap();
             let before = std::env::current_dir().unwrap();
@@ -324,16 +324,16 @@ fn misbehaviour_is_contained() {
         assert_eq!(step(6.0).0, fine.0);
         assert_eq!(std::hint::black_box(1.0f64) / std::hint::black_box(3.0), third);
         let fatal = step(4.0).0.unwrap_err();
-        assert!(fatal.contains("the unit returned `fatal`"), "{fatal}");
+        assert!(fatal.contains("the FMU returned `fatal`"), "{fatal}");
         assert!(step(5.0).1[1].is_nan());
     }
 }
 
-/// Many units know only first derivatives of inputs, and the standard has no place to say so.
+/// Many FMUs know only first derivatives of inputs, and the standard has no place to say so.
 #[test]
 fn derivatives_are_told_up_to_the_order_that_is_in_use() {
     let folder = folder("first-order");
-    unit(&folder, 2, "mass", &[], &["-DFIRST_ORDER"]);
+    build_fmu(&folder, 2, "mass", &[], &["-DFIRST_ORDER"]);
     let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
     enter(&mut *mass);
     assert_eq!(advance(&mut *mass, 0.0, 0.1, &[Segment::constant(1.0)]), Ok(0.1));
@@ -341,7 +341,7 @@ fn derivatives_are_told_up_to_the_order_that_is_in_use() {
     let message = advance(&mut *mass, 0.2, 0.1, &[Segment([1.0, 2.0, 3.0, 0.0])]).unwrap_err();
     assert!(message.contains("only first derivatives at t = 2"), "{message}");
     // What was told once is told again when it is zero, also after the state went through bytes.
-    unit(&folder, 2, "mass", &[("{mass}\"", "{mass}\" version=\"2\"")], &[]);
+    build_fmu(&folder, 2, "mass", &[("{mass}\"", "{mass}\" version=\"2\"")], &[]);
     let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
     enter(&mut *mass);
     advance(&mut *mass, 0.0, 0.1, &[Segment([1.0, 2.0, 3.0, 4.0])]).unwrap();
@@ -358,21 +358,21 @@ fn derivatives_are_told_up_to_the_order_that_is_in_use() {
 }
 
 #[test]
-fn a_unit_that_speaks_badly_is_heard_where_it_can_be() {
+fn an_fmu_that_speaks_badly_is_heard_where_it_can_be() {
     let folder = folder("speaks");
-    unit(&folder, 2, "mass", &[], &["-DSPEAKS_BADLY"]);
+    build_fmu(&folder, 2, "mass", &[], &["-DSPEAKS_BADLY"]);
     let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(3.0))]).unwrap();
     enter(&mut *mass);
     let message = advance(&mut *mass, 0.1, 0.1, &[Segment::constant(1.0)]).unwrap_err();
-    assert_eq!(message, "`fmi2DoStep` failed: the unit returned `error`; its last words:\n  error: an error");
+    assert_eq!(message, "`fmi2DoStep` failed: the FMU returned `error`; its last words:\n  error: an error");
 }
 
 #[test]
-fn a_unit_that_refuses_to_start_says_why() {
+fn an_fmu_that_refuses_to_start_says_why() {
     for version in [2, 3] {
         let folder = folder(&format!("refuses{version}"));
         let tool = ("modelIdentifier=\"mass\"", "modelIdentifier=\"mass\" needsExecutionTool=\"true\"");
-        unit(&folder, version, "mass", &[("{mass}", "{other}"), tool], &[]);
+        build_fmu(&folder, version, "mass", &[("{mass}", "{other}"), tool], &[]);
         let setup = cosimo::core::Setup {
             start: cosimo::core::Time::ZERO,
             stop: None,
@@ -385,18 +385,18 @@ fn a_unit_that_refuses_to_start_says_why() {
         assert_eq!(
             error.to_string(),
             format!(
-                "`{function}` failed: the unit refuses to be instantiated (it says that it needs the tool that made \
+                "`{function}` failed: the FMU refuses to be instantiated (it says that it needs the tool that made \
                  it: by hand); its last words:\n  \
                  error (logStatusError): the {word} is {{other}}, expected {{mass}}"
             )
         );
-        unit(&folder, version, "spring", &[], &[]);
+        build_fmu(&folder, version, "spring", &[], &[]);
         let mut spring = open(&folder, "spring.fmu", &[("c", Value::Number(-1.0))]).unwrap();
         let error = spring.initialize(&setup).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
-                "`fmi{version}EnterInitializationMode` failed: the unit returned `error`; its last words:\n  \
+                "`fmi{version}EnterInitializationMode` failed: the FMU returned `error`; its last words:\n  \
                  error (logStatusError): the first parameter must be positive at t = 0 ()"
             )
         );
@@ -404,10 +404,10 @@ fn a_unit_that_refuses_to_start_says_why() {
 }
 
 #[test]
-fn a_unit_may_end_the_simulation() {
+fn an_fmu_may_end_the_simulation() {
     for version in [2, 3] {
         let folder = folder(&format!("terminates{version}"));
-        unit(&folder, version, "mass", &[], &[]);
+        build_fmu(&folder, version, "mass", &[], &[]);
         let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(7.0))]).unwrap();
         enter(&mut *mass);
         assert_eq!(mass.lifecycle().unwrap().ending(), None);
@@ -421,10 +421,10 @@ fn a_unit_may_end_the_simulation() {
 
 /// Asked to be quiet because it has a costly category, it refuses: that was only a wish.
 #[test]
-fn a_unit_that_refuses_to_log_runs() {
+fn an_fmu_that_refuses_to_log_runs() {
     let folder = folder("debug-logging");
     let costly = ("<LogCategories>", "<LogCategories><Category name=\"logFmi2Call\"/>");
-    unit(&folder, 2, "mass", &[costly], &[]);
+    build_fmu(&folder, 2, "mass", &[costly], &[]);
     let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(3.0))]).unwrap();
     enter(&mut *mass);
     assert_eq!(advance(&mut *mass, 0.0, 0.01, &[Segment::ZERO]), Ok(0.01));
@@ -436,18 +436,18 @@ fn a_unit_that_refuses_to_log_runs() {
     );
 }
 
-/// Units with global variables say that there can be one only; each of ours then has its own library.
+/// FMUs with global variables say that there can be one only; each of ours then has its own library.
 #[test]
-fn a_unit_for_one_instance_per_process_can_be_used_twice() {
+fn an_fmu_for_one_instance_per_process_can_be_used_twice() {
     let folder = folder("once");
     let once = ("canGetAndSetFMUstate", "canBeInstantiatedOnlyOncePerProcess=\"true\" canGetAndSetFMUstate");
-    unit(&folder, 2, "mass", &[once], &[]);
-    let mut units: Vec<_> = (0..3).map(|_| open(&folder, "mass.fmu", &[]).unwrap()).collect();
-    for (index, unit) in units.iter_mut().enumerate() {
-        enter(&mut **unit);
-        advance(&mut **unit, 0.0, 0.1, &[Segment::constant(index as f64)]).unwrap();
+    build_fmu(&folder, 2, "mass", &[once], &[]);
+    let mut fmus: Vec<_> = (0..3).map(|_| open(&folder, "mass.fmu", &[]).unwrap()).collect();
+    for (index, fmu) in fmus.iter_mut().enumerate() {
+        enter(&mut **fmu);
+        advance(&mut **fmu, 0.0, 0.1, &[Segment::constant(index as f64)]).unwrap();
     }
-    for (index, unit) in units.iter_mut().enumerate() {
-        near(&outputs(&mut **unit)[..1], &[0.1 * index as f64]);
+    for (index, fmu) in fmus.iter_mut().enumerate() {
+        near(&outputs(&mut **fmu)[..1], &[0.1 * index as f64]);
     }
 }

@@ -4,7 +4,7 @@ use cosimo::core::Time;
 use cosimo::engine::{Run, plan};
 use cosimo::system::{Overrides, Severity, overrides};
 
-use crate::common::{folder, unit};
+use crate::common::{build_fmu, folder};
 
 /// A constant force, and a mass that the table halves at 0.5: v = F t / m before and after.
 #[test]
@@ -21,7 +21,7 @@ fn tunable_parameters_follow_their_columns() {
                 "variability=\"tunable\" start=\"1\" unit=\"kg\"/>",
             ),
         };
-        unit(&folder, version, "mass", &[(from, to)], &[]);
+        build_fmu(&folder, version, "mass", &[(from, to)], &[]);
         std::fs::write(folder.join("in.csv"), "time,F,mass.m\n0,4,2\n0.5,4,1\n1,4,1\n").unwrap();
         let text = "[experiment]\nstop = 1.0\n[component.mass]\nsource = \"mass.fmu\"\n[method]\nstep = { size = 0.1 }\n";
         let registry = cosimo::registry();
@@ -53,7 +53,7 @@ fn tunable_parameters_follow_their_columns() {
 #[test]
 fn wires_to_parameters_that_may_not_change_are_refused_as_ever() {
     let folder = folder("tuned-fixed");
-    unit(&folder, 2, "mass", &[], &[]);
+    build_fmu(&folder, 2, "mass", &[], &[]);
     std::fs::write(folder.join("in.csv"), "time,m\n0,2\n1,1\n").unwrap();
     let text = "[experiment]\nstop = 1.0\n[component.mass]\nsource = \"mass.fmu\"\n[component.in]\nsource = \"in.csv\"\n\
                 [[connection]]\nfrom = \"in.m\"\nto = \"mass.m\"\n[method]\nstep = { size = 0.1 }\n";

@@ -1,4 +1,4 @@
-//! The same units in FMPy and in Cosimo, alone, under inputs that are held over each step: the same numbers.
+//! The same FMUs in FMPy and in Cosimo, alone, under inputs that are held over each step: the same numbers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,8 +47,8 @@ fn in_cosimo(simulator: &mut dyn Simulator) -> Vec<Vec<f64>> {
     rows
 }
 
-/// A unit of any maker, and how closely two masters must agree on it, as a part of the largest value.
-struct Unit {
+/// An FMU of any maker, and how closely two masters must agree on it, as a part of the largest value.
+struct Specimen {
     file: PathBuf,
     parameters: Vec<(&'static str, f64)>,
     close: f64,
@@ -57,8 +57,8 @@ struct Unit {
 /// FMPy's steps are differences of rounded instants; nothing else differs.
 const ROUNDING: f64 = 1e-10;
 
-fn units(python: &Path, folder: &Path) -> Vec<Unit> {
-    let mut units = Vec::new();
+fn fmus(python: &Path, folder: &Path) -> Vec<Specimen> {
+    let mut fmus = Vec::new();
     // A solver that keeps tolerances decides by thresholds: a rounding of an instant may cost it another step.
     let models = (cosimo_models::NATIVE.models)();
     let (keeps_tolerances, takes_steps): (Vec<_>, Vec<_>) =
@@ -77,7 +77,7 @@ fn units(python: &Path, folder: &Path) -> Vec<Unit> {
                     let design = Design::new(&source, version).variant(variant);
                     let file = folder.join(design.file_name());
                     write(&design, &built_library().unwrap(), &file).unwrap();
-                    units.push(Unit { file, parameters: parameters.clone(), close });
+                    fmus.push(Specimen { file, parameters: parameters.clone(), close });
                 }
             }
         }
@@ -90,24 +90,24 @@ fn units(python: &Path, folder: &Path) -> Vec<Unit> {
             write(&design, &built_library().unwrap(), &file).unwrap();
             // FMPy sets parameters before the set-up in which this one forgets them.
             let parameters = if quirk == Quirk::Resets { vec![] } else { vec![("m1", 7.0), ("x10", 0.25)] };
-            units.push(Unit { file, parameters, close: ROUNDING });
+            fmus.push(Specimen { file, parameters, close: ROUNDING });
         }
     }
     for (script, name) in [("mass2.py", "Mass2.fmu"), ("spring3.py", "Spring3.fmu")] {
         build(python, &fixture(script), folder, &["--handle-state"]);
-        units.push(Unit { file: folder.join(name), parameters: vec![("x0", 0.3)], close: ROUNDING });
+        fmus.push(Specimen { file: folder.join(name), parameters: vec![("x0", 0.3)], close: ROUNDING });
     }
-    units
+    fmus
 }
 
 #[test]
-fn units_give_the_numbers_that_fmpy_gets() {
+fn fmus_give_the_numbers_that_fmpy_gets() {
     let Some(python) = python() else { return };
     let folder = folder("fmpy");
-    let units = units(&python, &folder);
+    let fmus = fmus(&python, &folder);
     let mut simulators: Vec<Box<dyn Simulator>> = Vec::new();
     let mut jobs = Vec::new();
-    for Unit { file, parameters, .. } in &units {
+    for Specimen { file, parameters, .. } in &fmus {
         let given: Vec<(&str, Value)> =
             parameters.iter().map(|(name, value)| (*name, Value::Number(*value))).collect();
         let simulator = open(&folder, file.to_str().unwrap(), &given).unwrap();
@@ -132,21 +132,21 @@ fn units_give_the_numbers_that_fmpy_gets() {
     run(Command::new(&python).arg(fixture("fmpy_run.py")).arg(&asked).arg(&answered));
     let results: Vec<Vec<Vec<f64>>> =
         serde_json::from_str(&std::fs::read_to_string(&answered).unwrap()).unwrap();
-    assert_eq!(results.len(), units.len());
+    assert_eq!(results.len(), fmus.len());
     let mut equal = 0;
-    for ((unit, simulator), theirs) in units.iter().zip(&mut simulators).zip(&results) {
+    for ((fmu, simulator), theirs) in fmus.iter().zip(&mut simulators).zip(&results) {
         let ours = in_cosimo(simulator.as_mut());
-        let name = unit.file.display();
+        let name = fmu.file.display();
         assert_eq!(ours.len(), theirs.len(), "{name}");
         for column in 0..ours[0].len() {
             let largest = theirs.iter().map(|row| row[column].abs()).fold(0.0, f64::max);
             for (ours, theirs) in ours.iter().zip(theirs) {
                 let (a, b) = (ours[column], theirs[column]);
                 let apart = (a - b).abs();
-                assert!(apart <= unit.close * largest, "{name}: column {column} at {}: {a} {b}", ours[0]);
+                assert!(apart <= fmu.close * largest, "{name}: column {column} at {}: {a} {b}", ours[0]);
             }
         }
         equal += 1;
     }
-    println!("{equal} units give the numbers of FMPy");
+    println!("{equal} FMUs give the numbers of FMPy");
 }

@@ -1,4 +1,4 @@
-//! Units that foreign tools made, and our units in a foreign tool. They need the Python of `cargo xtask python`.
+//! FMUs that foreign tools made, and our FMUs in a foreign tool. They need the Python of `cargo xtask python`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
@@ -36,7 +36,7 @@ fn run(command: &mut Command) {
     );
 }
 
-/// Makes a unit out of a Python file; its name is that of the file with a capital letter.
+/// Makes an FMU out of a Python file; its name is that of the file with a capital letter.
 fn build(python: &Path, script: &Path, folder: &Path, options: &[&str]) {
     let package = if script.to_string_lossy().ends_with("2.py") { "pythonfmu" } else { "pythonfmu3" };
     let mut command = Command::new(python);

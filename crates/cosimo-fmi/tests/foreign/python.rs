@@ -1,4 +1,4 @@
-//! Units made by pythonfmu (FMI 2.0) and pythonfmu3 (FMI 3.0): all run in one Python inside this process.
+//! FMUs made by pythonfmu (FMI 2.0) and pythonfmu3 (FMI 3.0): all run in one Python inside this process.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use cosimo::engine::{Run, plan};
 use cosimo::record::{MemoryRecorder, Table};
 use cosimo_export::{Design, Version, built_library, write};
 
-use crate::common::{enter, folder, library, open, outputs, refusal, unit};
+use crate::common::{build_fmu, enter, folder, library, open, outputs, refusal};
 use crate::{build, fixture, python};
 
 fn system(spring: &str, mass: &str, method: &str) -> String {
@@ -103,7 +103,7 @@ fn coupled_by_a_power_bond_they_equal_the_native_models() {
             let text = system(spring, mass, method);
             let (alone, _) = table(&folder, &text, 1);
             compare(&alone, &native, within, &format!("{spring} and {mass}"));
-            // Each unit has a thread of its own, and Python one lock for both.
+            // Each FMU has a thread of its own, and Python one lock for both.
             let (together, _) = table(&folder, &text, 2);
             assert_eq!(alone.values, together.values, "{spring} and {mass}");
         }
@@ -140,11 +140,11 @@ fn a_script_that_fails_is_quoted() {
     )
     .unwrap();
     build(&python, &script, &folder, &[]);
-    let mut unit = open(&folder, "Broken2.fmu", &[("m", Value::Number(2.0))]).unwrap();
-    enter(unit.as_mut());
-    assert_eq!(outputs(unit.as_mut()), [0.0, 1.0]);
+    let mut fmu = open(&folder, "Broken2.fmu", &[("m", Value::Number(2.0))]).unwrap();
+    enter(fmu.as_mut());
+    assert_eq!(outputs(fmu.as_mut()), [0.0, 1.0]);
     let segments = [cosimo::core::Segment::constant(0.0)];
-    let message = crate::common::advance(unit.as_mut(), 0.0, 0.1, &segments).unwrap_err();
+    let message = crate::common::advance(fmu.as_mut(), 0.0, 0.1, &segments).unwrap_err();
     assert!(message.contains("fmi2DoStep") && message.contains("the spring broke"), "{message}");
 }
 
@@ -166,20 +166,20 @@ fn two_modules_of_one_name_are_refused_rather_than_confused() {
         message.contains("module is called `same2`") && message.contains("rename one same2.py"),
         "{message}"
     );
-    assert!(open(&folder, "Light2.fmu", &[]).is_ok(), "the same unit may be there often");
+    assert!(open(&folder, "Light2.fmu", &[]).is_ok(), "the same FMU may be there often");
 }
 
-/// Some units name the library of Python that they were linked with.
+/// Some FMUs name the library of Python that they were linked with.
 #[test]
-fn a_unit_linked_with_python_gets_that_version_or_a_reason() {
+fn an_fmu_linked_with_python_gets_that_version_or_a_reason() {
     let (Some(_), Some(libpython)) = (python(), std::env::var_os("COSIMO_LIBPYTHON")) else { return };
     let folder = folder("linked-python");
-    unit(&folder, 2, "mass", &[], &["-Wl,--no-as-needed", libpython.to_str().unwrap()]);
+    build_fmu(&folder, 2, "mass", &[], &["-Wl,--no-as-needed", libpython.to_str().unwrap()]);
     enter(open(&folder, "mass.fmu", &[]).unwrap().as_mut());
     let old = folder.join("libpython3.2.so.1.0");
     library("model.h", &["-xc", "-Wl,-soname,libpython3.2.so.1.0"], &old);
-    unit(&folder, 2, "spring", &[], &["-Wl,--no-as-needed", old.to_str().unwrap()]);
+    build_fmu(&folder, 2, "spring", &[], &["-Wl,--no-as-needed", old.to_str().unwrap()]);
     let message = refusal(&folder, "spring.fmu", &[]);
-    assert!(message.contains("the unit runs in Python 3.2, got Python 3."), "{message}");
+    assert!(message.contains("the FMU runs in Python 3.2, got Python 3."), "{message}");
     assert!(message.contains("COSIMO_LIBPYTHON=/path/to/libpython3.2.so.1.0"), "{message}");
 }
