@@ -1,4 +1,4 @@
-//! Rules about the archive: that it is one, and what is in it.
+//! Rules about the zip archive and its entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,18 +19,23 @@ pub(crate) fn zip(package: &Package, report: &mut Findings) {
 
 pub(crate) fn size(package: &Package, report: &mut Findings) {
     if let Some((found, wanted)) = &package.excess {
-        report.find(Spot::default(), "the archive is larger than any FMU", found.as_str(), wanted.as_str());
+        report.find(
+            Spot::default(),
+            "the archive exceeds Cosimo's size limits",
+            found.as_str(),
+            wanted.as_str(),
+        );
     }
 }
 
 pub(crate) fn ending(package: &Package, report: &mut Findings) {
     if !package.bare && !package.name.ends_with(".fmu") {
-        let message = "the file has another ending than that of an FMU";
-        report.find(Spot::default(), message, format!("`{}`", package.name), "a name that ends in .fmu");
+        let message = "the file name does not end in .fmu";
+        report.find(Spot::default(), message, format!("`{}`", package.name), "a file name ending in .fmu");
     }
 }
 
-/// An entry for each for which something holds.
+/// A finding for each entry for which `found` returns a text.
 fn each(
     package: &Package,
     report: &mut Findings,
@@ -46,9 +51,13 @@ fn each(
 }
 
 pub(crate) fn path(package: &Package, report: &mut Findings) {
-    each(package, report, "an entry leads out of the FMU", "a relative path without `..`", |entry| {
-        entry.leads_out.then(|| format!("`{}`", entry.written))
-    });
+    each(
+        package,
+        report,
+        "the path of an entry leads out of the FMU",
+        "a relative path without `..`",
+        |entry| entry.leads_out.then(|| format!("`{}`", entry.written)),
+    );
 }
 
 pub(crate) fn backslash(package: &Package, report: &mut Findings) {
@@ -64,7 +73,7 @@ pub(crate) fn link(package: &Package, report: &mut Findings) {
 }
 
 pub(crate) fn method(package: &Package, report: &mut Findings) {
-    each(package, report, "an entry is packed by another method", "deflate, or stored", |entry| {
+    each(package, report, "an entry uses an unsupported compression method", "deflate or stored", |entry| {
         entry.method.clone()
     });
 }
@@ -85,15 +94,15 @@ pub(crate) fn duplicate(package: &Package, report: &mut Findings) {
         *seen.entry(entry.name.as_str()).or_default() += 1;
     }
     for (name, count) in seen.into_iter().filter(|(_, count)| *count > 1) {
-        // Under different spellings, which become one when they are unpacked.
+        // Spelled differently (`a\b`, `a/b`), but unpacked to the same file.
         let found = format!("{count} times");
-        report.find_if(true, Spot::entry(name), "an entry comes more than once", found, "each name once");
+        report.find_if(true, Spot::entry(name), "an entry occurs more than once", found, "each path once");
     }
-    // The reader of the archive shows only the last of those that are spelled alike.
+    // Of entries with identical spelling, the zip library shows only the last one.
     for RepeatedName { name, count, same } in &package.repeated {
         let contents = if *same { "the same content" } else { "different contents" };
         let found = format!("{count} times, with {contents}");
-        report.find_if(!same, Spot::entry(name), "an entry comes more than once", found, "each name once");
+        report.find_if(!same, Spot::entry(name), "an entry occurs more than once", found, "each path once");
     }
 }
 
@@ -104,15 +113,15 @@ pub(crate) fn file_and_folder(package: &Package, report: &mut Findings) {
         if let Some(inside) = names.range(folder.as_str()..).next().filter(|name| name.starts_with(&folder)) {
             report.find(
                 Spot::entry(&entry.written),
-                "a file has the name of a folder",
+                "a file and a folder have the same path",
                 format!("`{}` and `{inside}`", entry.name),
-                "a name for each",
+                "different paths",
             );
         }
     }
 }
 
-/// What file systems take: most have 255 bytes for a name, Linux 4096 for a path with all that comes before it.
+/// Limits of file systems: most allow 255 bytes for a name; Linux 4096 for a path, including the folder unpacked to.
 pub(crate) fn long_name(package: &Package, report: &mut Findings) {
     const NAME: usize = 255;
     const PATH: usize = 4000;
@@ -126,7 +135,12 @@ pub(crate) fn long_name(package: &Package, report: &mut Findings) {
             continue;
         };
         let shown: String = entry.written.chars().take(60).collect();
-        report.find(Spot::entry(&format!("{shown}...")), "a name is too long to be unpacked", found, wanted);
+        report.find(
+            Spot::entry(&format!("{shown}...")),
+            "the path of an entry is too long to be unpacked",
+            found,
+            wanted,
+        );
     }
 }
 
@@ -136,9 +150,9 @@ pub(crate) fn letter_case(package: &Package, report: &mut Findings) {
         match seen.get(&entry.name.to_lowercase()) {
             Some(first) if *first != entry.name => report.find(
                 Spot::entry(&entry.written),
-                "two names differ by upper and lower case only",
-                format!("`{}` beside `{first}`", entry.name),
-                "names that no file system confuses",
+                "two paths differ in letter case only",
+                format!("`{}` and `{first}`", entry.name),
+                "names that differ on every file system",
             ),
             Some(_) => {}
             None => {
@@ -151,13 +165,18 @@ pub(crate) fn letter_case(package: &Package, report: &mut Findings) {
 pub(crate) fn description(package: &Package, report: &mut Findings) {
     let readable = package.broken.is_none() && package.excess.is_none();
     if readable && package.description.is_none() && !package.has(cosimo_fmi::description::FILE) {
-        let named_so = |entry: &&PackageEntry| {
+        let is_description = |entry: &&PackageEntry| {
             entry.name.ends_with("/modelDescription.xml")
                 || entry.name.eq_ignore_ascii_case(cosimo_fmi::description::FILE)
         };
-        let elsewhere = package.entries.iter().find(named_so);
+        let elsewhere = package.entries.iter().find(is_description);
         let found = elsewhere.map_or("none".into(), |entry| format!("`{}`", entry.name));
-        report.find(Spot::default(), "there is no description", found, "modelDescription.xml at the top");
+        report.find(
+            Spot::default(),
+            "modelDescription.xml is missing",
+            found,
+            "modelDescription.xml at the top of the archive",
+        );
     }
 }
 
@@ -169,23 +188,23 @@ pub(crate) fn implementation(model: &ModelDescription<'_>, report: &mut Findings
             Spot::default(),
             "the FMU has no implementation",
             "neither sources nor binaries",
-            "a library in binaries, or sources",
+            "a library in binaries/, or sources/",
         );
     }
 }
 
-/// Files that need another one beside them.
+/// Files that require a second file next to them.
 pub(crate) fn companions(model: &ModelDescription<'_>, report: &mut Findings) {
     let package = model.package;
-    for (there, wanted) in [
+    for (present, wanted) in [
         ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png"),
         ("documentation/diagram.svg", "documentation/diagram.png"),
     ] {
-        if package.has(there) && !package.has(wanted) {
+        if package.has(present) && !package.has(wanted) {
             report.find(
-                Spot::entry(there),
-                "a picture lacks its PNG",
-                format!("`{there}` alone"),
+                Spot::entry(present),
+                "an SVG image has no PNG version",
+                format!("only `{present}`"),
                 format!("`{wanted}`"),
             );
         }
@@ -195,7 +214,12 @@ pub(crate) fn companions(model: &ModelDescription<'_>, report: &mut Findings) {
     let listed = entries.iter().any(|name| package.has(&format!("{licences}{name}")));
     if package.below(licences).next().is_some() && !listed {
         let wanted = format!("one of {}", entries.join(", "));
-        report.find(Spot::entry(licences), "the licences lack an entry point", "other files only", wanted);
+        report.find(
+            Spot::entry(licences),
+            "the licence folder has no entry point",
+            "other files only",
+            wanted,
+        );
     }
 }
 
@@ -204,7 +228,7 @@ pub(crate) fn documentation(model: &ModelDescription<'_>, report: &mut Findings)
     let mut files =
         package.below("documentation/").filter(|file| !file.name.starts_with("documentation/licenses/"));
     if files.next().is_some() && !package.has("documentation/index.html") {
-        let message = "the documentation lacks an entry point";
+        let message = "the documentation has no entry point";
         report.find(Spot::entry("documentation/"), message, "other files only", "documentation/index.html");
     }
 }

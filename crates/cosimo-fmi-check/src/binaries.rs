@@ -1,4 +1,4 @@
-//! Rules about binaries and sources: what the description promises is there.
+//! Rules about binaries and sources: everything the description declares must be in the archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn identifiers<'a>(model: &ModelDescription<'a>) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// Folders of `binaries` that hold files.
+/// Folders in `binaries/` that contain files.
 fn folders<'a>(model: &ModelDescription<'a>) -> BTreeSet<&'a str> {
     let files = model.package.entries.iter().filter(|entry| !entry.folder);
     files.filter_map(|entry| Some(entry.name.strip_prefix("binaries/")?.split_once('/')?.0)).collect()
@@ -48,16 +48,16 @@ pub(crate) fn platform_name(model: &ModelDescription<'_>, report: &mut Findings)
         }
         let wanted = match platform(folder) {
             Some(platform) => format!("`{}`", platform.folder(model.fmi)),
-            // The older versions let vendors choose any other name.
+            // FMI 1.0 and 2.0 allow vendor-specific names.
             None if model.fmi != Fmi::Three => continue,
             None => "a platform such as x86_64-linux".into(),
         };
-        let message = "a folder of binaries is not called as the standard calls platforms";
+        let message = "a folder in binaries/ is not named as the standard names platforms";
         report.find(Spot::entry(&format!("binaries/{folder}")), message, format!("`{folder}`"), wanted);
     }
 }
 
-/// Whether binaries of this folder are those that this machine would load.
+/// Whether this machine would load the binaries of this folder.
 fn is_here(folder: &str) -> bool {
     Platform::here().is_some_and(|here| [here.fmi2, here.fmi3].contains(&folder))
 }
@@ -69,28 +69,28 @@ pub(crate) fn library_missing(model: &ModelDescription<'_>, report: &mut Finding
             let shared: &[&str] = ending.as_ref().map_or(&["so", "dll", "dylib"], std::slice::from_ref);
             let there =
                 |ending: &&str| model.package.has(&format!("binaries/{folder}/{identifier}.{ending}"));
-            // Static libraries will do, too.
+            // Static libraries are allowed, too.
             if !shared.iter().chain(&["lib", "a"]).any(there) {
                 report.find_if(
                     is_here(folder),
                     Spot::entry(&format!("binaries/{folder}")),
-                    "the library that the description names is not there",
+                    "the library named by modelIdentifier is missing",
                     format!("no {identifier}.{}", ending.unwrap_or("*")),
-                    format!("a library with the name of the model identifier, `{identifier}`"),
+                    format!("a library named `{identifier}`, as modelIdentifier"),
                 );
             }
         }
     }
 }
 
-/// The libraries that are the FMU itself.
-fn own<'m>(model: &'m ModelDescription<'_>) -> impl Iterator<Item = &'m Library> {
+/// The libraries of the FMU itself (not those it links with).
+fn fmu_libraries<'m>(model: &'m ModelDescription<'_>) -> impl Iterator<Item = &'m Library> {
     let names: BTreeSet<String> = identifiers(model).into_iter().map(str::to_owned).collect();
     model.package.libraries.iter().filter(move |library| names.contains(&library.stem))
 }
 
 pub(crate) fn library_format(model: &ModelDescription<'_>, report: &mut Findings) {
-    for library in own(model) {
+    for library in fmu_libraries(model) {
         let wanted = match library.ending.as_str() {
             "so" => Format::Elf,
             "dll" => Format::Windows,
@@ -101,27 +101,27 @@ pub(crate) fn library_format(model: &ModelDescription<'_>, report: &mut Findings
         let found = if library.format != wanted {
             library.format.name().to_owned()
         } else if cut {
-            format!("{} bytes, which is less than it loads", library.size)
+            format!("{} bytes, fewer than its headers declare", library.size)
         } else {
             continue;
         };
-        let message = "a library is not one, or not whole";
+        let message = "a library has the wrong file format or is truncated";
         let here = is_here(&library.platform);
         report.find_if(here, Spot::entry(&library.entry), message, found, wanted.name());
     }
 }
 
 pub(crate) fn library_machine(model: &ModelDescription<'_>, report: &mut Findings) {
-    for library in own(model) {
+    for library in fmu_libraries(model) {
         let (Some(elf), Some(platform)) = (&library.elf, platform(&library.platform)) else { continue };
         let Some((machine, bits)) = elf::machine(platform.arch) else { continue };
-        // The older versions name the system and the bits; some tools put every 64-bit machine there.
-        let named = !(model.fmi != Fmi::Three && library.platform.starts_with("linux"));
-        if elf.bits != bits || named && elf.machine != machine {
+        // FMI 1.0 and 2.0 name system and word size only; some tools put every 64-bit machine there.
+        let names_machine = !(model.fmi != Fmi::Three && library.platform.starts_with("linux"));
+        if elf.bits != bits || names_machine && elf.machine != machine {
             report.find_if(
                 is_here(&library.platform),
                 Spot::entry(&library.entry),
-                "a library is for another machine than its folder",
+                "a library is compiled for another platform than its folder names",
                 format!("{}, {} bits", machine_name(elf.machine), elf.bits),
                 format!("{}, {bits} bits", machine_name(machine)),
             );
@@ -169,7 +169,7 @@ const EXCHANGE_THREE: &str = "\
 const COSIMULATION_THREE: &str = "InstantiateCoSimulation EnterStepMode GetOutputDerivatives DoStep";
 const SCHEDULED_THREE: &str = "InstantiateScheduledExecution ActivateModelPartition";
 
-/// Without these no importer can run an FMU.
+/// No importer can run an FMU without these.
 const NEEDED: &str = "\
     InstantiateModel FreeModelInstance Initialize InstantiateSlave InitializeSlave TerminateSlave \
     FreeSlaveInstance Instantiate InstantiateModelExchange InstantiateCoSimulation \
@@ -177,13 +177,13 @@ const NEEDED: &str = "\
     ExitInitializationMode Terminate DoStep SetTime GetDerivatives GetContinuousStateDerivatives \
     ActivateModelPartition";
 
-/// Functions that a library must export for the kinds that name it, and does not: the short name and the full one.
+/// Functions that the interface types with this library require and it does not export: short name and full name.
 fn missing_functions(model: &ModelDescription<'_>, library: &Library) -> Vec<(&'static str, String)> {
     let Some(exports) = library.elf.as_ref().and_then(|elf| elf.functions.as_ref()) else {
         return Vec::new();
     };
     let (prefix, common) = match model.fmi {
-        // As a prefix in C.
+        // FMI 1.0: prefixed with the model identifier.
         Fmi::One => (format!("{}_fmi", library.stem), ONE),
         Fmi::Two => ("fmi2".into(), TWO),
         Fmi::Three => ("fmi3".into(), THREE),
@@ -205,15 +205,15 @@ fn missing_functions(model: &ModelDescription<'_>, library: &Library) -> Vec<(&'
         .collect()
 }
 
-fn say_missing(model: &ModelDescription<'_>, report: &mut Findings, needed: bool) {
-    for library in own(model) {
+fn report_missing(model: &ModelDescription<'_>, report: &mut Findings, needed: bool) {
+    for library in fmu_libraries(model) {
         let mut missing = missing_functions(model, library);
         missing.retain(|(name, _)| NEEDED.split_whitespace().any(|known| known == *name) == needed);
         if !missing.is_empty() {
             let message = if needed {
-                "a library lacks functions that every importer calls"
+                "a library does not export functions that every importer calls"
             } else {
-                "a library lacks functions of the standard"
+                "a library does not export functions of its interface type"
             };
             let names: Vec<&str> = missing.iter().map(|(_, name)| name.as_str()).collect();
             let found = format!("no {}", names.join(", "));
@@ -223,21 +223,21 @@ fn say_missing(model: &ModelDescription<'_>, report: &mut Findings, needed: bool
                 Spot::entry(&library.entry),
                 message,
                 found,
-                "all functions of the interface",
+                "all functions of the interface type",
             );
         }
     }
 }
 
 pub(crate) fn needed_function(model: &ModelDescription<'_>, report: &mut Findings) {
-    say_missing(model, report, true);
+    report_missing(model, report, true);
 }
 
 pub(crate) fn other_function(model: &ModelDescription<'_>, report: &mut Findings) {
-    say_missing(model, report, false);
+    report_missing(model, report, false);
 }
 
-/// Files that the description, or the build description, says to compile: where it says so, and the name.
+/// Source files listed in the description or the build description: position and name.
 fn source_files<'m, 'a>(
     model: &'m ModelDescription<'a>,
 ) -> Vec<(&'m crate::report::XmlSource<'a>, Node<'a, 'a>, &'a str)> {
@@ -261,12 +261,12 @@ fn source_files<'m, 'a>(
 pub(crate) fn source_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     for (source, node, name) in source_files(model) {
         if !model.package.bare && !model.package.has(&format!("sources/{name}")) {
-            let message = "a source file that is to be compiled is not there";
+            let message = "a listed source file is missing";
             report.find(
                 source.attribute(node, "name"),
                 message,
                 format!("no sources/{name}"),
-                "the file in sources",
+                "the file in sources/",
             );
         }
     }
@@ -274,20 +274,20 @@ pub(crate) fn source_missing(model: &ModelDescription<'_>, report: &mut Findings
 
 pub(crate) fn sources_listed(model: &ModelDescription<'_>, report: &mut Findings) {
     let any = model.package.below("sources/").next().is_some();
-    let told = match model.fmi {
+    let listed = match model.fmi {
         Fmi::One => return,
         Fmi::Two => !source_files(model).is_empty(),
         Fmi::Three => model.package.build.is_some(),
     };
-    if any && !told {
+    if any && !listed {
         let wanted = match model.fmi {
             Fmi::One | Fmi::Two => "`<SourceFiles>` with the files to compile",
             Fmi::Three => "sources/buildDescription.xml",
         };
         report.find(
             Spot::entry("sources/"),
-            "nothing says how to compile the sources",
-            "sources alone",
+            "the files to compile are not listed",
+            "sources/ without a list",
             wanted,
         );
     }
@@ -304,16 +304,16 @@ pub(crate) fn build_configuration(model: &ModelDescription<'_>, report: &mut Fin
             let list: Vec<&str> = known.iter().copied().collect();
             report.find(
                 source.attribute(node, "modelIdentifier"),
-                "a build configuration is for no interface of the FMU",
+                "a build configuration matches no interface type of the FMU",
                 format!("`{identifier}`"),
-                format!("a model identifier of the description: {}", list.join(", ")),
+                format!("a modelIdentifier of the description: {}", list.join(", ")),
             );
         } else if seen.insert((identifier, platform), ()).is_some() {
             report.find(
                 source.element(node),
                 format!("two build configurations of `{identifier}` are for the same platform"),
-                platform.map_or("none twice".to_owned(), |platform| format!("`{platform}` again")),
-                "one for each platform, and at most one without",
+                platform.map_or("no platform, twice".to_owned(), |platform| format!("`{platform}` again")),
+                "one per platform, and at most one without platform",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Rules about what stands around the variables: units, types, log categories, the experiment, annotations.
+//! Rules about definitions other than variables: units, types, log categories, the experiment, annotations.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ fn named<'a>(nodes: impl Iterator<Item = Node<'a, 'a>>) -> impl Iterator<Item = 
     nodes.filter_map(|node| Some((node, node.attribute("name")?)))
 }
 
-/// A name that comes again in one list.
-fn say_repeated<'a>(
+/// Names that occur more than once in a list.
+fn report_repeated<'a>(
     model: &ModelDescription<'a>,
     report: &mut Findings,
     what: &str,
@@ -25,18 +25,18 @@ fn say_repeated<'a>(
     for (node, name, line) in repeated(model.source, named(nodes)) {
         report.find(
             model.source.attribute(node, "name"),
-            format!("two {what} are called `{name}`"),
-            format!("the name again, after line {line}"),
-            "a name of its own",
+            format!("two {what} have the name `{name}`"),
+            format!("first used in line {line}"),
+            "a unique name",
         );
     }
 }
 
 pub(crate) fn duplicate_unit(model: &ModelDescription<'_>, report: &mut Findings) {
-    say_repeated(model, report, "units", children_of(model.root, "UnitDefinitions"));
+    report_repeated(model, report, "units", children_of(model.root, "UnitDefinitions"));
     for unit in children_of(model.root, "UnitDefinitions") {
         let shown = unit.children().filter(|node| node.tag_name().name() == "DisplayUnit");
-        say_repeated(model, report, "display units of one unit", shown);
+        report_repeated(model, report, "display units of one unit", shown);
     }
 }
 
@@ -47,21 +47,21 @@ pub(crate) fn unit_conversion(model: &ModelDescription<'_>, report: &mut Finding
             let inverse = matches!(node.attribute("inverse"), Some("true" | "1"));
             let (name, found, wanted) =
                 if value("factor").is_some_and(|factor| factor == 0.0 || !factor.is_finite()) {
-                    ("factor", "a factor that turns all values into one", "a finite factor other than 0")
+                    ("factor", "a factor that is 0 or not finite", "a finite factor other than 0")
                 } else if inverse && value("offset").is_some_and(|offset| offset != 0.0) {
                     ("offset", "`inverse` with an offset", "offset 0 where `inverse` is true")
                 } else {
                     continue;
                 };
             let of = unit.attribute("name").unwrap_or_default();
-            let message = format!("the unit `{of}` has a conversion that cannot be");
+            let message = format!("the conversion of unit `{of}` is invalid");
             report.find(model.source.attribute(node, name), message, found, wanted);
         }
     }
 }
 
 pub(crate) fn duplicate_type(model: &ModelDescription<'_>, report: &mut Findings) {
-    say_repeated(model, report, "types", children_of(model.root, "TypeDefinitions"));
+    report_repeated(model, report, "types", children_of(model.root, "TypeDefinitions"));
 }
 
 pub(crate) fn type_and_variable(model: &ModelDescription<'_>, report: &mut Findings) {
@@ -69,9 +69,9 @@ pub(crate) fn type_and_variable(model: &ModelDescription<'_>, report: &mut Findi
         if model.types.contains_key(variable.name) {
             report.find(
                 model.source.attribute(variable.node, "name"),
-                format!("a variable and a type are called `{}`", variable.name),
+                format!("a variable and a type have the name `{}`", variable.name),
                 "the name of a type",
-                "a name that no type has",
+                "a name that is not used by a type",
             );
         }
     }
@@ -83,7 +83,7 @@ pub(crate) fn enumeration_items(model: &ModelDescription<'_>, report: &mut Findi
         let items = || {
             holder.into_iter().flat_map(|node| node.children()).filter(|it| it.tag_name().name() == "Item")
         };
-        say_repeated(model, report, "items of one enumeration", items());
+        report_repeated(model, report, "items of one enumeration", items());
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for (item, name) in named(items()) {
             let Some(value) = item.attribute("value").map(str::trim) else { continue };
@@ -92,7 +92,7 @@ pub(crate) fn enumeration_items(model: &ModelDescription<'_>, report: &mut Findi
                     model.source.attribute(item, "value"),
                     format!("`{first}` and `{name}` have the same value in one enumeration"),
                     value,
-                    "a value of its own",
+                    "a unique value",
                 );
             }
         }
@@ -100,7 +100,7 @@ pub(crate) fn enumeration_items(model: &ModelDescription<'_>, report: &mut Findi
 }
 
 pub(crate) fn duplicate_category(model: &ModelDescription<'_>, report: &mut Findings) {
-    say_repeated(model, report, "log categories", children_of(model.root, "LogCategories"));
+    report_repeated(model, report, "log categories", children_of(model.root, "LogCategories"));
 }
 
 pub(crate) fn experiment(model: &ModelDescription<'_>, report: &mut Findings) {
@@ -109,12 +109,12 @@ pub(crate) fn experiment(model: &ModelDescription<'_>, report: &mut Findings) {
     let (start, stop) = (value("startTime").unwrap_or(0.0), value("stopTime"));
     for (name, wrong, wanted) in [
         ("stopTime", stop.is_some_and(|stop| stop < start), "a stop time after the start time"),
-        ("tolerance", value("tolerance").is_some_and(|it| it <= 0.0), "a tolerance above 0"),
-        ("stepSize", value("stepSize").is_some_and(|it| it <= 0.0), "a step size above 0"),
+        ("tolerance", value("tolerance").is_some_and(|it| it <= 0.0), "a tolerance greater than 0"),
+        ("stepSize", value("stepSize").is_some_and(|it| it <= 0.0), "a step size greater than 0"),
     ] {
         if wrong {
             let found = node.attribute(name).unwrap_or_default();
-            let message = format!("`{name}` of the experiment cannot be used");
+            let message = format!("`{name}` of the default experiment is invalid");
             report.find(model.source.attribute(node, name), message, found, wanted);
         }
     }
@@ -127,19 +127,14 @@ fn annotations<'a>(model: &ModelDescription<'a>) -> impl Iterator<Item = Node<'a
     lists.filter(|node| matches!(node.tag_name().name(), "VendorAnnotations" | "Annotations"))
 }
 
-/// FMI 2.0: one entry for each tool.
+/// FMI 2.0: one entry per tool.
 pub(crate) fn duplicate_tool(model: &ModelDescription<'_>, report: &mut Findings) {
     for list in annotations(model) {
-        say_repeated(
-            model,
-            report,
-            "tools of one list of annotations",
-            list.children().filter(Node::is_element),
-        );
+        report_repeated(model, report, "annotations of one list", list.children().filter(Node::is_element));
     }
 }
 
-/// FMI 3.0 wants the domain of whoever defines it.
+/// FMI 3.0 requires the domain of the organisation that defines the type.
 pub(crate) fn annotation_type(model: &ModelDescription<'_>, report: &mut Findings) {
     for node in annotations(model).flat_map(|list| list.children()) {
         let Some(name) = node.attribute("type") else { continue };

@@ -1,4 +1,4 @@
-//! Rules that FMI 1.0 alone has: aliases by attribute, and dependencies by name.
+//! Rules of FMI 1.0 only: aliases declared by attribute, dependencies by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use roxmltree::Node;
 use crate::model::{ModelDescription, VariableNode};
 use crate::report::Findings;
 
-/// The type by which calls reach it: enumerations are integers to the interface.
+/// The type of its get and set functions: enumerations are accessed as integers.
 fn base_type(variable: &VariableNode<'_>) -> Option<VariableType> {
     variable.kind.map(|kind| if kind == VariableType::Enumeration { VariableType::Int32 } else { kind })
 }
@@ -32,9 +32,9 @@ pub(crate) fn alias_base(model: &ModelDescription<'_>, report: &mut Findings) {
         {
             report.find(
                 model.source.attribute(variable.node, "alias"),
-                format!("`{}` is an alias of nothing", variable.name),
-                format!("no other variable of its type with value reference {reference}"),
-                "a variable without `alias` that has the same value reference",
+                format!("`{}` is an alias without a base variable", variable.name),
+                format!("no variable of the same type with value reference {reference}"),
+                "a variable with this value reference that is not an alias itself",
             );
         }
     }
@@ -54,9 +54,9 @@ pub(crate) fn direct_dependency(model: &ModelDescription<'_>, report: &mut Findi
         if causalities.get(variable.name) != Some(&"output") {
             report.find(
                 model.source.element(list),
-                format!("`{}` has direct dependencies without being an output", variable.name),
+                format!("`{}` has `<DirectDependency>` but is not an output", variable.name),
                 format!("causality {}", causalities.get(variable.name).unwrap_or(&"internal")),
-                "`<DirectDependency>` at outputs only",
+                "`<DirectDependency>` on outputs only",
             );
         }
         for name in list.children().filter(|child| named(child, "Name")) {
@@ -66,7 +66,7 @@ pub(crate) fn direct_dependency(model: &ModelDescription<'_>, report: &mut Findi
                 Some(causality) => format!("`{text}`, whose causality is {causality}"),
                 None => format!("`{text}`, which does not exist"),
             };
-            let message = format!("`{}` depends on something that is not an input", variable.name);
+            let message = format!("`{}` has a dependency that is not an input", variable.name);
             report.find(model.source.element(name), message, found, "the name of an input");
         }
     }

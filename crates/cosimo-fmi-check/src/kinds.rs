@@ -1,5 +1,5 @@
-//! Rules about `<ModelExchange>`, `<CoSimulation>` and `<ScheduledExecution>`: what an FMU offers, and flags that
-//! contradict each other.
+//! Rules about `<ModelExchange>`, `<CoSimulation>` and `<ScheduledExecution>`: interface types and their
+//! capability flags.
 
 use cosimo_fmi::description::{Causality, Fmi, VariableType};
 
@@ -15,7 +15,7 @@ pub(crate) fn none(model: &ModelDescription<'_>, report: &mut Findings) {
         } else {
             "`<ModelExchange>`, `<CoSimulation>` or `<ScheduledExecution>`"
         };
-        report.find(model.source.element(model.root), "the FMU offers no kind of interface", "none", wanted);
+        report.find(model.source.element(model.root), "the FMU has no interface type", "none", wanted);
     }
 }
 
@@ -26,15 +26,15 @@ pub(crate) fn identifier(model: &ModelDescription<'_>, report: &mut Findings) {
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(letter) {
             report.find(
                 model.source.attribute(*kind, "modelIdentifier"),
-                "the model identifier is no name in C",
+                "modelIdentifier is not a valid C identifier",
                 format!("\"{name}\""),
-                "letters, digits and underscores, not beginning with a digit",
+                "letters, digits and underscores, not starting with a digit",
             );
         }
     }
 }
 
-/// A flag that is set although what it needs is not.
+/// A flag that is set although the flag it requires is not.
 fn needs(model: &ModelDescription<'_>, report: &mut Findings, flag: &str, needed: &str) {
     let is_true = |text: Option<&str>| matches!(text.map(str::trim), Some("true" | "1"));
     for kind in &model.kinds {
@@ -44,7 +44,7 @@ fn needs(model: &ModelDescription<'_>, report: &mut Findings, flag: &str, needed
                 format!("`{flag}` is true without `{needed}`"),
                 format!(
                     "{flag} true, {needed} {}",
-                    kind.attribute(needed).unwrap_or("absent, which means false")
+                    kind.attribute(needed).unwrap_or("absent (default false)")
                 ),
                 format!("{needed} true as well"),
             );
@@ -73,13 +73,13 @@ pub(crate) fn clocks_and_events(model: &ModelDescription<'_>, report: &mut Findi
     if !matches!(kind.attribute("hasEventMode").map(str::trim), Some("true" | "1")) {
         report.find(
             model.source.attribute(kind, "hasEventMode"),
-            "the FMU has clocks and no event mode",
+            "the FMU has clocks but no event mode",
             format!(
                 "clock `{}`, hasEventMode {}",
                 clock.name,
                 kind.attribute("hasEventMode").unwrap_or("absent")
             ),
-            "hasEventMode true where there are clocks",
+            "hasEventMode true",
         );
     }
 }
@@ -90,14 +90,14 @@ pub(crate) fn fixed_step(model: &ModelDescription<'_>, report: &mut Findings) {
     if !(step.is_finite() && step > 0.0) {
         report.find(
             model.source.attribute(kind, "fixedInternalStepSize"),
-            "the fixed internal step size is no step",
+            "fixedInternalStepSize is invalid",
             step.to_string(),
-            "a number above 0",
+            "a number greater than 0",
         );
     }
 }
 
-/// A priority is that of the model partition which an input clock activates in scheduled execution.
+/// `priority` belongs to the model partition that an input clock activates in scheduled execution.
 pub(crate) fn priority(model: &ModelDescription<'_>, report: &mut Findings) {
     let scheduled = model.kind("ScheduledExecution").is_some();
     for clock in model.variables.iter().filter(|variable| variable.kind == Some(VariableType::Clock)) {
@@ -116,7 +116,7 @@ pub(crate) fn priority(model: &ModelDescription<'_>, report: &mut Findings) {
                     if input { "an FMU without scheduled execution" } else { "a clock that is not an input" };
                 report.find(
                     model.source.attribute(node, "priority"),
-                    format!("the clock `{}` has a priority that means nothing", clock.name),
+                    format!("the priority of clock `{}` has no effect", clock.name),
                     format!("priority {priority} on {why}"),
                     "`priority` on input clocks for scheduled execution only",
                 );
@@ -126,7 +126,7 @@ pub(crate) fn priority(model: &ModelDescription<'_>, report: &mut Findings) {
     }
 }
 
-/// FMI 3.0 lets other attributes stand here, which hides those that are spelled as in FMI 2.0.
+/// The schema of FMI 3.0 allows other attributes here, which hides flags in the spelling of FMI 2.0.
 pub(crate) fn misspelt_flag(model: &ModelDescription<'_>, report: &mut Findings) {
     for kind in &model.kinds {
         let Some(element) = schema::FMI3.element(kind.tag_name().name()) else { continue };
@@ -142,7 +142,7 @@ pub(crate) fn misspelt_flag(model: &ModelDescription<'_>, report: &mut Findings)
             {
                 report.find(
                     model.source.attribute(*kind, name),
-                    format!("`{name}` is not how FMI 3.0 spells it, so it counts for nothing"),
+                    format!("`{name}` is not a flag of FMI 3.0 and is ignored"),
                     format!("`{name}`"),
                     format!("`{meant}`"),
                 );

@@ -1,4 +1,4 @@
-//! An FMU compared with the FMI standard, clause by clause: all that is wrong with it, not only what keeps it from running.
+//! Checks an FMU against the FMI standard, clause by clause: every violation, not only those that prevent running it.
 //!
 //! `package` reads the archive, `model` the description as it is written, `schema` the schemas of the standard; the other
 //! files are rules, one function each. A new rule is a function and an entry in `rules`. Nothing here runs code of the FMU
@@ -31,51 +31,52 @@ pub use crate::report::{Finding, LenientSeverity, Profile, Severity, Spot};
 use crate::report::{Findings, XmlSource};
 pub use crate::rules::RULES;
 
+/// One rule of the standard.
 pub struct Rule {
-    /// Never changes, so that others can refer to it.
+    /// Stable: scripts may refer to it.
     pub id: &'static str,
-    /// The part of FMI 1.0 that says so, whose clauses differ between its two documents; empty where it does not.
+    /// Section of FMI 1.0, by title, as numbers differ between its two documents; empty if it has no such rule.
     pub fmi1: &'static str,
-    /// Where FMI 2.0.5 says so; empty where it does not.
+    /// Clause of FMI 2.0.5; empty if it has no such rule.
     pub fmi2: &'static str,
-    /// Where FMI 3.0.2 says so; empty where it does not.
+    /// Clause of FMI 3.0.2; empty if it has no such rule.
     pub fmi3: &'static str,
-    /// What the lenient profile makes of a violation.
+    /// Severity in the lenient profile.
     pub lenient: LenientSeverity,
-    /// What the rule wants.
+    /// The requirement.
     pub summary: &'static str,
-    /// What to do where it is violated.
+    /// How to fix a violation.
     pub remedy: &'static str,
     check: Check,
 }
 
 #[derive(Clone, Copy)]
 enum Check {
-    /// Needs no more than a file.
+    /// Needs the archive only.
     Package(fn(&package::Package, &mut Findings)),
-    /// Needs a description of a known version.
+    /// Needs a description of a supported version.
     Model(fn(&model::ModelDescription<'_>, &mut Findings)),
-    /// One kind of difference from the schema.
+    /// One kind of violation of the schema.
     Structure(structure::DefectKind),
 }
 
 impl Rule {
-    /// Where the standard says so; in the two newer versions as long as none is known.
+    /// The clauses in the given version; those of FMI 2.0 and 3.0 while the version is unknown.
     pub(crate) fn clause(&self, fmi: Option<Fmi>) -> String {
-        let said = |version: Fmi, name: &str, clause: &str| {
+        let clause_of = |version: Fmi, name: &str, clause: &str| {
             let asked = fmi.map_or(version != Fmi::One, |fmi| fmi == version);
             (asked && !clause.is_empty()).then(|| format!("{name}, {clause}"))
         };
         let clauses = [
-            said(Fmi::One, "FMI 1.0", self.fmi1),
-            said(Fmi::Two, "FMI 2.0.5", self.fmi2),
-            said(Fmi::Three, "FMI 3.0.2", self.fmi3),
+            clause_of(Fmi::One, "FMI 1.0", self.fmi1),
+            clause_of(Fmi::Two, "FMI 2.0.5", self.fmi2),
+            clause_of(Fmi::Three, "FMI 3.0.2", self.fmi3),
         ];
         let clauses: Vec<String> = clauses.into_iter().flatten().collect();
         if clauses.is_empty() { "a limit of Cosimo".into() } else { clauses.join("; ") }
     }
 
-    /// A rule that is in no version is one of Cosimo's, for all.
+    /// A rule without a clause in any version is a limit of Cosimo and holds in all.
     fn holds_in(&self, fmi: Fmi) -> bool {
         let own = match fmi {
             Fmi::One => self.fmi1,
@@ -98,18 +99,19 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// All that was found in an FMU.
+/// The result of checking an FMU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Validation {
-    /// As the description spells it, where it could be read.
+    /// `fmiVersion` as written; `None` if the description could not be read.
     pub fmi_version: Option<String>,
-    /// Sorted by file and place.
+    /// Sorted by file and position.
     pub findings: Vec<Finding>,
-    /// How many findings of a rule are left out after the first thousand.
+    /// Number of findings omitted after the first thousand of a rule.
     pub left_out: Vec<(&'static Rule, usize)>,
 }
 
 impl Validation {
+    /// The number of findings of a severity, including omitted ones.
     pub fn count(&self, severity: Severity) -> usize {
         let shown = self.findings.iter().filter(|finding| finding.severity == severity).count();
         let of =
@@ -120,12 +122,12 @@ impl Validation {
     }
 }
 
-/// Checks an `.fmu` file, or a modelDescription.xml alone. `Err` where the file cannot be read at all.
+/// Checks an `.fmu` file or a single modelDescription.xml. `Err` if the file cannot be read at all.
 pub fn validate(file: &Path, profile: Profile) -> io::Result<Validation> {
     Ok(examine(&package::Package::open(file, &ArchiveLimits::default())?, profile))
 }
 
-/// Checks a description alone.
+/// Checks the text of a single modelDescription.xml.
 pub fn validate_description(text: &str, profile: Profile) -> Validation {
     examine(&package::Package::of_description(text), profile)
 }
@@ -148,14 +150,14 @@ fn examine(package: &package::Package, profile: Profile) -> Validation {
         match (rule.check, &model) {
             (Check::Package(check), _) => check(package, &mut report),
             (Check::Model(check), Some(model)) => check(model, &mut report),
-            (Check::Structure(kind), Some(model)) => structure::say(model, &mut report, kind),
+            (Check::Structure(kind), Some(model)) => structure::report_defects(model, &mut report, kind),
             (Check::Model(_) | Check::Structure(_), None) => {}
         }
         report.end();
     }
     let mut findings = report.findings;
     if package.bare {
-        // There is one file, and no archive in which it has another name.
+        // A single file without an archive: entry names would be redundant.
         findings.iter_mut().for_each(|finding| finding.spot.entry.clear());
     }
     findings.sort_by(|a, b| (&a.spot.entry, a.spot.place).cmp(&(&b.spot.entry, b.spot.place)));

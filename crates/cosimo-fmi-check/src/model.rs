@@ -1,5 +1,5 @@
-//! A description as the rules see it: raw, with what is missing or wrong as such, and with what the standard
-//! assumes where nothing is said.
+//! The model description as the rules read it: unchecked, with missing and wrong values kept as such, and with the
+//! defaults of the standard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(crate) struct ModelDescription<'a> {
     pub(crate) root: Node<'a, 'a>,
     pub(crate) terminals: Option<(&'a XmlSource<'a>, Node<'a, 'a>)>,
     pub(crate) build: Option<(&'a XmlSource<'a>, Node<'a, 'a>)>,
-    /// `<ModelExchange>`, `<CoSimulation>`, `<ScheduledExecution>`; the root of FMI 1.0, which has one kind.
+    /// `<ModelExchange>`, `<CoSimulation>`, `<ScheduledExecution>`; in FMI 1.0 the root, which has one.
     pub(crate) kinds: Vec<Node<'a, 'a>>,
     pub(crate) variables: Vec<VariableNode<'a>>,
     pub(crate) types: BTreeMap<&'a str, Node<'a, 'a>>,
@@ -35,19 +35,19 @@ pub(crate) struct ModelDescription<'a> {
 #[derive(Debug)]
 pub(crate) struct VariableNode<'a> {
     pub(crate) node: Node<'a, 'a>,
-    /// Where start, unit and the like stand: an element inside in FMI 2.0, the same one in FMI 3.0.
+    /// The element with start, unit and the like: a child in FMI 2.0, `node` itself in FMI 3.0.
     pub(crate) typed: Node<'a, 'a>,
     pub(crate) name: &'a str,
     pub(crate) reference: Option<u32>,
     pub(crate) kind: Option<VariableType>,
-    /// `None` where the word is none of the standard, which a rule of its own says.
+    /// `None` if the value is invalid, which another rule reports.
     pub(crate) causality: Option<Causality>,
     pub(crate) variability: Option<Variability>,
     /// As written.
     pub(crate) given_initial: Option<Initial>,
-    /// As it counts; `None` where the standard has none.
+    /// With the default of the standard applied; `None` if there is none.
     pub(crate) initial: Option<Initial>,
-    /// Values as written; `None` where there is no start.
+    /// Values as written; `None` without start.
     pub(crate) start: Option<Vec<&'a str>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum List {
 }
 
 impl List {
-    /// As the version calls an entry, or its list.
+    /// The element name of an entry (FMI 3.0) or of its list (FMI 2.0).
     pub(crate) fn name(self, fmi: Fmi) -> &'static str {
         match (self, fmi) {
             // FMI 1.0 has no model structure.
@@ -87,12 +87,12 @@ pub(crate) struct Unknown<'a> {
     pub(crate) written: Option<u32>,
     /// The variable, if it exists.
     pub(crate) variable: Option<usize>,
-    /// As written; `None` where it is absent or not understood.
+    /// As written; `None` if absent or not readable.
     pub(crate) dependencies: Option<Vec<u32>>,
     pub(crate) kinds: Option<Vec<&'a str>>,
 }
 
-/// The version, if it is one that has rules.
+/// The version, if it is supported.
 pub(crate) fn version(root: Node<'_, '_>) -> Option<Fmi> {
     match root.attribute("fmiVersion")?.trim().split('.').next() {
         Some("1") => Some(Fmi::One),
@@ -201,7 +201,7 @@ impl<'a> ModelDescription<'a> {
         found
     }
 
-    /// A variable by what the version refers to it with: its place in the list, or its value reference.
+    /// A variable by 1-based index (FMI 1.0, 2.0) or by value reference (FMI 3.0).
     pub(crate) fn find(&self, number: u32) -> Option<usize> {
         match self.fmi {
             Fmi::One | Fmi::Two => {
@@ -211,7 +211,7 @@ impl<'a> ModelDescription<'a> {
         }
     }
 
-    /// What the version calls such a number.
+    /// The term for that number in messages.
     pub(crate) fn number_name(&self) -> &'static str {
         if self.fmi == Fmi::Two { "index" } else { "value reference" }
     }
@@ -220,7 +220,7 @@ impl<'a> ModelDescription<'a> {
         self.kinds.iter().copied().find(|kind| kind.tag_name().name() == name)
     }
 
-    /// The element in which a declared type has its attributes.
+    /// The element with the attributes of the declared type.
     pub(crate) fn declared(&self, variable: &VariableNode<'a>) -> Option<Node<'a, 'a>> {
         let declared = *self.types.get(variable.typed.attribute("declaredType")?)?;
         match self.fmi {
@@ -234,18 +234,18 @@ impl<'a> ModelDescription<'a> {
         variable.typed.attribute(name).or_else(|| self.declared(variable)?.attribute(name))
     }
 
-    /// Continuous states: what a listed derivative is the derivative of.
+    /// Continuous states: variables of which a derivative is listed.
     pub(crate) fn states(&self) -> BTreeSet<usize> {
         let listed = self.unknowns.iter().filter(|unknown| unknown.list == List::Derivatives);
         listed.filter_map(|unknown| self.derivative_of(unknown.variable?)).collect()
     }
 
-    /// The variable whose derivative this one says to be.
+    /// The variable to which the attribute `derivative` refers.
     pub(crate) fn derivative_of(&self, variable: usize) -> Option<usize> {
         self.find(self.variables[variable].typed.attribute("derivative")?.trim().parse().ok()?)
     }
 
-    /// Sizes of an array, as far as they are numbers.
+    /// Dimensions of an array; `None` where the number cannot be determined.
     pub(crate) fn dimensions(&self, variable: &VariableNode<'a>) -> Vec<Option<u64>> {
         variable
             .node
@@ -265,7 +265,7 @@ impl<'a> ModelDescription<'a> {
 }
 
 impl<'a> VariableNode<'a> {
-    /// In the words of FMI 1.0 causality and variability mean something else, which its own rules read.
+    /// Causality and variability have another meaning in FMI 1.0; the rules in `fmi1` read them.
     fn one(node: Node<'a, 'a>) -> VariableNode<'a> {
         VariableNode { causality: None, variability: None, initial: None, ..VariableNode::two(node) }
     }
@@ -336,8 +336,8 @@ impl<'a> VariableNode<'a> {
     }
 }
 
-/// Which `initial` goes with a causality and a variability, the default first; empty where it must not be given, `None`
-/// where the two do not go together. Tables "Definition of initial" of both versions.
+/// The values of `initial` allowed for a causality and a variability, the default first; empty if it must not be given,
+/// `None` if the combination is not allowed. Tables "Definition of initial" of both versions.
 pub(crate) fn initials(
     fmi: Fmi,
     causality: Causality,

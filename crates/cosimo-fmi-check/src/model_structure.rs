@@ -1,4 +1,4 @@
-//! Rules about `<ModelStructure>`: which variables must be in which list, and on what they may depend.
+//! Rules about `<ModelStructure>`: which variables must be in which list, and their dependencies.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn of<'m, 'a>(model: &'m ModelDescription<'a>, list: List) -> impl Iterator<Item
         .filter_map(|it| Some((it, it.variable?)))
 }
 
-/// The attribute that says which variable is meant.
+/// The attribute that refers to the variable.
 fn key(model: &ModelDescription<'_>) -> &'static str {
     if model.fmi == Fmi::Two { "index" } else { "valueReference" }
 }
@@ -37,7 +37,7 @@ fn missing(model: &ModelDescription<'_>, report: &mut Findings, variable: usize,
     );
 }
 
-/// An entry for a variable that cannot be there.
+/// An entry that must not be in its list.
 fn misplaced(
     model: &ModelDescription<'_>,
     report: &mut Findings,
@@ -55,7 +55,7 @@ pub(crate) fn reference(model: &ModelDescription<'_>, report: &mut Findings) {
         let Some(number) = unknown.written else { continue };
         report.find(
             model.source.attribute(unknown.node, key(model)),
-            "an entry of the model structure speaks of no variable",
+            "an entry of the model structure refers to no variable",
             format!("{} {number}", model.number_name()),
             format!("the {} of a variable", model.number_name()),
         );
@@ -67,8 +67,8 @@ pub(crate) fn repeated(model: &ModelDescription<'_>, report: &mut Findings) {
     for unknown in &model.unknowns {
         let Some(variable) = unknown.variable else { continue };
         if !seen.insert((unknown.list as usize, variable)) {
-            let found = format!("it again as `<{}>`", unknown.list.name(model.fmi));
-            let what = "is twice in a list of the model structure";
+            let found = format!("a second `<{}>`", unknown.list.name(model.fmi));
+            let what = "occurs twice in a list of the model structure";
             misplaced(model, report, (unknown, variable), what, found, "each variable once");
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn outputs_extra(model: &ModelDescription<'_>, report: &mut Findings)
         let causality = model.variables[entry.1].causality;
         if let Some(causality) = causality.filter(|causality| *causality != Causality::Output) {
             let found = format!("causality {}", causality.name());
-            let what = "is listed as an output and is none";
+            let what = "is listed as an output but is not an output";
             misplaced(model, report, entry, what, found, "causality output");
         }
     }
@@ -123,12 +123,19 @@ pub(crate) fn derivatives_extra(model: &ModelDescription<'_>, report: &mut Findi
         } else {
             continue;
         };
-        let wanted = "a continuous real variable with the attribute `derivative`";
-        misplaced(model, report, entry, "is listed as a state's derivative and is none", found, wanted);
+        let wanted = "a continuous floating-point variable with the attribute `derivative`";
+        misplaced(
+            model,
+            report,
+            entry,
+            "is listed as the derivative of a state but is not one",
+            found,
+            wanted,
+        );
     }
 }
 
-/// Who must be among the initial unknowns, and why; `None` where it is free.
+/// `Ok` with the reason if the variable must be an initial unknown; else `Err`, true if it may be one.
 fn initial_unknown(
     model: &ModelDescription<'_>,
     index: usize,
@@ -136,18 +143,18 @@ fn initial_unknown(
 ) -> Result<&'static str, bool> {
     let variable = &model.variables[index];
     let open = matches!(variable.initial, Some(Initial::Approx | Initial::Calculated));
-    // Clocked variables and clocks are there where the FMU wants to initialise them.
+    // Clocked variables and clocks are listed only if the FMU initialises them.
     let free = variable.is_clocked() || variable.kind == Some(VariableType::Clock);
     match variable.causality {
-        Some(Causality::Output) if open && !free => Ok("an output that is not exact"),
+        Some(Causality::Output) if open && !free => Ok("an output without initial exact"),
         Some(Causality::CalculatedParameter) => Ok("a calculated parameter"),
-        _ if exchanged.contains(&index) && open => Ok("a state or derivative that is not exact"),
+        _ if exchanged.contains(&index) && open => Ok("a state or derivative without initial exact"),
         None => Err(true),
         _ => Err(free),
     }
 }
 
-/// States and their derivatives, as far as the structure lists them.
+/// States and derivatives listed in the model structure.
 fn exchanged(model: &ModelDescription<'_>) -> BTreeSet<usize> {
     let mut all = model.states();
     all.extend(listed(model, List::Derivatives));
@@ -175,7 +182,7 @@ pub(crate) fn initial_unknowns_extra(model: &ModelDescription<'_>, report: &mut 
             let initial =
                 variable.initial.map_or(String::new(), |initial| format!(", initial {}", initial.name()));
             let (found, what) =
-                (format!("causality {causality}{initial}"), "is listed as an initial unknown and is none");
+                (format!("causality {causality}{initial}"), "is listed as an initial unknown but is not one");
             let wanted =
                 "an output, state or derivative with initial approx or calculated, or a calculated parameter";
             misplaced(model, report, (unknown, index), what, found, wanted);
@@ -183,13 +190,13 @@ pub(crate) fn initial_unknowns_extra(model: &ModelDescription<'_>, report: &mut 
     }
 }
 
-/// FMI 2.0 wants them in the order of the variables.
+/// FMI 2.0 requires the order of the variables.
 pub(crate) fn initial_unknowns_order(model: &ModelDescription<'_>, report: &mut Findings) {
     let mut highest = 0;
     for (unknown, index) in of(model, List::InitialUnknowns) {
         if index < highest {
             let found = format!("index {} after {}", index + 1, highest + 1);
-            let what = "is out of order among the initial unknowns";
+            let what = "is not in ascending order among the initial unknowns";
             misplaced(model, report, (unknown, index), what, found, "ascending indices");
         }
         highest = highest.max(index);
@@ -202,7 +209,7 @@ pub(crate) fn dependencies(model: &ModelDescription<'_>, report: &mut Findings) 
         let Some(list) = &unknown.dependencies else { continue };
         for number in list {
             let found = match model.find(*number) {
-                None => format!("{} {number}, which no variable has", model.number_name()),
+                None => format!("{} {number}, which does not exist", model.number_name()),
                 Some(known) => match wrong_known(model, unknown.list, known, &states) {
                     Some(why) => format!("`{}`, which is {why}", model.variables[known].name),
                     None => continue,
@@ -214,13 +221,13 @@ pub(crate) fn dependencies(model: &ModelDescription<'_>, report: &mut Findings) 
             } else {
                 "inputs, states, parameters and the independent variable"
             };
-            let message = format!("`{name}` depends on what is no known");
+            let message = format!("`{name}` has a dependency that is not a known");
             report.find(model.source.attribute(unknown.node, "dependencies"), message, found, wanted);
         }
     }
 }
 
-/// Why a variable cannot be a known; `None` where it can.
+/// Why a variable cannot be a known; `None` if it can.
 fn wrong_known(
     model: &ModelDescription<'_>,
     list: List,
@@ -233,24 +240,21 @@ fn wrong_known(
         return None;
     }
     if list == List::InitialUnknowns {
-        // Without one, something else is wrong, and said.
-        return variable
-            .initial
-            .filter(|initial| *initial != Initial::Exact)
-            .map(|_| "not initialised exactly");
+        // A missing `initial` is reported by another rule.
+        return variable.initial.filter(|initial| *initial != Initial::Exact).map(|_| "not initial exact");
     }
     match causality {
         Causality::Parameter => None,
         Causality::CalculatedParameter => Some("a calculated parameter"),
         Causality::StructuralParameter => Some("a structural parameter"),
         _ if variable.variability == Some(Variability::Constant) => Some("constant"),
-        // Discrete states are not marked as such.
+        // Discrete states cannot be identified in the description.
         _ if variable.variability != Some(Variability::Continuous) => None,
-        _ => (!states.contains(&known)).then_some("no state"),
+        _ => (!states.contains(&known)).then_some("not a state"),
     }
 }
 
-/// FMI 2.0 wants them ascending.
+/// FMI 2.0 requires ascending order.
 pub(crate) fn dependencies_order(model: &ModelDescription<'_>, report: &mut Findings) {
     for unknown in &model.unknowns {
         let list = unknown.dependencies.as_deref().unwrap_or_default();
@@ -258,7 +262,7 @@ pub(crate) fn dependencies_order(model: &ModelDescription<'_>, report: &mut Find
             let name = unknown.variable.map_or("an entry", |index| model.variables[index].name);
             report.find(
                 model.source.attribute(unknown.node, "dependencies"),
-                format!("the dependencies of `{name}` are out of order"),
+                format!("the dependencies of `{name}` are not in ascending order"),
                 format!("{} before {}", pair[0], pair[1]),
                 "indices in ascending order, each once",
             );
@@ -273,14 +277,16 @@ pub(crate) fn dependencies_kind(model: &ModelDescription<'_>, report: &mut Findi
         let special = kinds.iter().copied().find(|kind| *kind != "dependent");
         let float = unknown.variable.is_none_or(|index| model.variables[index].is_float());
         let (found, wanted) = match (unknown.node.has_attribute("dependencies"), &unknown.dependencies) {
-            (false, _) => ("`dependenciesKind` alone".to_owned(), "`dependencies` beside it".to_owned()),
+            (false, _) => {
+                ("`dependenciesKind` without `dependencies`".to_owned(), "both attributes".to_owned())
+            }
             (true, Some(list)) if list.len() != kinds.len() => (
-                format!("{} kinds of {} dependencies", kinds.len(), list.len()),
-                "as many as dependencies".into(),
+                format!("{} kinds for {} dependencies", kinds.len(), list.len()),
+                "one kind per dependency".into(),
             ),
             _ => match special {
                 Some(kind) if !float => {
-                    (format!("{kind} for a variable that is not real"), "dependent".into())
+                    (format!("{kind} for a variable that is not floating-point"), "dependent".into())
                 }
                 Some(kind) if unknown.list == List::InitialUnknowns && kind != "constant" => {
                     (format!("{kind} for an initial unknown"), "dependent or constant".into())
@@ -288,7 +294,7 @@ pub(crate) fn dependencies_kind(model: &ModelDescription<'_>, report: &mut Findi
                 _ => continue,
             },
         };
-        let message = format!("the kinds of dependency of `{name}` do not fit");
+        let message = format!("dependenciesKind of `{name}` is invalid");
         report.find(model.source.attribute(unknown.node, "dependenciesKind"), message, found, wanted);
     }
 }
@@ -309,7 +315,7 @@ pub(crate) fn clocked_states(model: &ModelDescription<'_>, report: &mut Findings
     let there = listed(model, List::ClockedStates);
     for entry in of(model, List::ClockedStates) {
         if !model.variables[entry.1].node.has_attribute("previous") {
-            let (what, found) = ("is listed as a clocked state and is none", "no attribute `previous`");
+            let (what, found) = ("is listed as a clocked state but is not one", "no attribute `previous`");
             let wanted = "a clocked variable with the attribute `previous`";
             misplaced(model, report, entry, what, found, wanted);
         }

@@ -1,5 +1,5 @@
-//! What is checked: the entries of an archive and the files among them that are read. Nothing is unpacked to disk,
-//! and nothing that the archive says about itself is trusted.
+//! The entries of an archive, and the contents of those that rules read. Nothing is unpacked to disk, and sizes stated in
+//! the archive are not trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -13,23 +13,23 @@ use cosimo_pack::problem::FileProblem;
 use cosimo_pack::text::{LARGEST, decode};
 
 pub(crate) const BUILD: &str = "sources/buildDescription.xml";
-/// A library that is larger is not looked into.
+/// Larger libraries are not read.
 const LARGEST_LIBRARY: u64 = 1 << 30;
 
 #[derive(Debug, Default)]
 pub(crate) struct Package {
-    /// The file's own name.
+    /// The file name.
     pub(crate) name: String,
-    /// Just a description, without an archive around it.
+    /// A single description without an archive.
     pub(crate) bare: bool,
-    /// Why it is no archive that can be read.
+    /// Why the archive cannot be read.
     pub(crate) broken: Option<String>,
-    /// Where it is larger than Cosimo takes: what was found, what is allowed.
+    /// If a size limit is exceeded: the size and the limit.
     pub(crate) excess: Option<(String, String)>,
     pub(crate) entries: Vec<PackageEntry>,
     /// Of all entries.
     names: BTreeSet<String>,
-    /// Names that come more than once, spelled alike.
+    /// Names that occur more than once with identical spelling.
     pub(crate) repeated: Vec<RepeatedName>,
     pub(crate) description: Option<XmlFile>,
     pub(crate) terminals: Option<XmlFile>,
@@ -37,7 +37,7 @@ pub(crate) struct Package {
     pub(crate) libraries: Vec<Library>,
 }
 
-/// A name that comes more than once.
+/// A name that occurs more than once.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RepeatedName {
     pub(crate) name: String,
@@ -50,14 +50,14 @@ pub(crate) struct RepeatedName {
 pub(crate) struct PackageEntry {
     /// With forward slashes.
     pub(crate) name: String,
-    /// As the archive has it.
+    /// As in the archive.
     pub(crate) written: String,
     pub(crate) folder: bool,
     /// A link or a device.
     pub(crate) special: bool,
     pub(crate) leads_out: bool,
     pub(crate) encrypted: bool,
-    /// The name of a method other than the two that are allowed.
+    /// The compression method, if it is not one of the two allowed.
     pub(crate) method: Option<String>,
     /// Why its bytes cannot be read.
     pub(crate) damage: Option<String>,
@@ -68,11 +68,11 @@ pub(crate) struct PackageEntry {
 pub(crate) struct XmlFile {
     pub(crate) entry: &'static str,
     pub(crate) content: Result<String, String>,
-    /// What is wrong with its encoding.
+    /// The encoding, if it is wrong.
     pub(crate) encoding: Option<String>,
 }
 
-/// A file directly in a folder of `binaries`.
+/// A shared library directly in a platform folder of `binaries`.
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) entry: String,
@@ -99,7 +99,7 @@ impl Format {
             Format::Elf => "a library for Linux",
             Format::Windows => "a library for Windows",
             Format::Mac => "a library for macOS",
-            Format::Other => "no library",
+            Format::Other => "not a library",
         }
     }
 
@@ -114,7 +114,7 @@ impl Format {
 }
 
 impl Package {
-    /// `Err` where the file itself cannot be read; whatever is wrong inside is for the rules.
+    /// `Err` if the file itself cannot be read; defects inside are reported by the rules.
     pub(crate) fn open(file: &Path, limits: &ArchiveLimits) -> io::Result<Package> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         regular(file)?;
@@ -147,7 +147,7 @@ impl Package {
         Ok(package)
     }
 
-    /// A description alone, as text.
+    /// A single description, as text.
     pub(crate) fn of_description(text: &str) -> Package {
         let description = Some(XmlFile::new(FILE, Ok(text.as_bytes().to_vec())));
         Package { name: FILE.into(), bare: true, description, ..Package::default() }
@@ -182,7 +182,7 @@ impl Package {
         }
     }
 
-    /// Reads an entry to its end, and keeps what the rules ask about.
+    /// Reads an entry to its end and keeps the contents of XML files and libraries.
     fn content(
         &mut self,
         archive: &mut zip::ZipArchive<BufReader<File>>,
@@ -249,14 +249,14 @@ impl Package {
         self.names.contains(name)
     }
 
-    /// Files below a folder, which ends in a slash.
+    /// Files below a folder; its name ends in a slash.
     pub(crate) fn below<'p>(&'p self, folder: &'p str) -> impl Iterator<Item = &'p PackageEntry> {
         self.entries.iter().filter(move |entry| !entry.folder && entry.name.starts_with(folder))
     }
 }
 
-/// Names that the archive's own list has more than once. The library that reads archives keeps the last of each, so that the
-/// list is read here. `None` where it cannot be; the file is afterwards where it was.
+/// Names that occur more than once in the central directory. The zip library keeps only the last of each, so the directory
+/// is read here. `None` if it cannot be read; the file position is restored.
 fn repeated(source: &mut File) -> Option<Vec<RepeatedName>> {
     let list = list(source);
     source.rewind().ok()?;
@@ -265,7 +265,7 @@ fn repeated(source: &mut File) -> Option<Vec<RepeatedName>> {
         let bytes = list.get(at..at.checked_add(width)?)?;
         Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
     };
-    // By name: how often, whether all are the same, and checksum and size of the first.
+    // By name: count, whether all are the same, and checksum and size of the first.
     let mut seen = BTreeMap::<&[u8], (usize, bool, (u64, u64))>::new();
     let mut at = 0;
     while list[at..].starts_with(b"PK\x01\x02") {
@@ -289,7 +289,7 @@ fn repeated(source: &mut File) -> Option<Vec<RepeatedName>> {
     Some(repeated.collect())
 }
 
-/// The list of entries at the end of an archive; `None` where there is none, or it is larger than it can be.
+/// The central directory at the end of an archive; `None` if there is none or it is too large.
 fn list(source: &mut File) -> Option<Vec<u8>> {
     const END: &[u8] = b"PK\x05\x06";
     const LONGEST_END: u64 = 22 + 65535;
@@ -301,7 +301,7 @@ fn list(source: &mut File) -> Option<Vec<u8>> {
     let at = tail.windows(END.len()).rposition(|window| window == END)?;
     let number = |at: usize| Some(u64::from(u32::from_le_bytes(tail.get(at..at + 4)?.try_into().ok()?)));
     let size = number(at + 12)?;
-    // In front of its end, wherever the archive says that it begins: something may stand before the archive.
+    // Located from its end, not by the offset in the archive: other data may precede the archive.
     let end = length - (tail.len() - at) as u64;
     source.seek(SeekFrom::Start(end.checked_sub(size).filter(|_| size <= LONGEST)?)).ok()?;
     let mut list = Vec::new();
@@ -357,7 +357,7 @@ impl XmlFile {
     }
 }
 
-/// The standard wants UTF-8, and the first line to say so.
+/// The standard requires UTF-8, declared in the first line.
 fn wrong_encoding(bytes: &[u8]) -> Option<String> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Some("UTF-16".into());
@@ -380,7 +380,7 @@ fn wrong_encoding(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether the file begins as XML does, in any encoding. It is afterwards where it was.
+/// Whether the file starts like XML, in any encoding. The file position is restored.
 fn is_xml(source: &mut File) -> io::Result<bool> {
     let mut first = Vec::new();
     source.take(64).read_to_end(&mut first)?;
@@ -393,7 +393,7 @@ fn is_xml(source: &mut File) -> io::Result<bool> {
     Ok(rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'<'))
 }
 
-/// Platform, name and ending of a file that is directly in a platform's folder and could be the FMU.
+/// Platform, name and ending of a shared library directly in a platform folder.
 fn library_parts(name: &str) -> Option<(String, String, String)> {
     let (platform, file) = name.strip_prefix("binaries/")?.split_once('/')?;
     let (stem, ending) = file.rsplit_once('.')?;

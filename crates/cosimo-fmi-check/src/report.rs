@@ -1,4 +1,4 @@
-//! What rules say: findings, each with its rule, its place and the line it is about.
+//! Findings of the rules, each with its rule, position and source line.
 
 use std::ops::Range;
 
@@ -9,10 +9,12 @@ use roxmltree::Node;
 
 use crate::Rule;
 
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// The FMU cannot run or gives wrong results; in the strict profile, any violation.
     Error,
-    /// The standard is violated, and importers get along with it.
+    /// The standard is violated, but importers tolerate it.
     Warning,
 }
 
@@ -25,14 +27,14 @@ impl Severity {
     }
 }
 
-/// What the lenient profile makes of a violation.
+/// Severity of a rule's findings in the lenient profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LenientSeverity {
-    /// It keeps the FMU from running, or gives wrong numbers.
+    /// The FMU cannot run or gives wrong results.
     Error,
-    /// Importers get along with it.
+    /// Importers tolerate it.
     Warning,
-    /// An error where it keeps the FMU from running on this machine, else a warning.
+    /// An error if the FMU cannot run on this machine because of it, else a warning.
     Depends,
 }
 
@@ -46,10 +48,10 @@ impl LenientSeverity {
     }
 }
 
-/// How much is forgiven.
+/// How strictly findings are rated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// What importers tolerate is a warning.
+    /// Violations that importers tolerate are warnings.
     Lenient,
     /// Every violation is an error.
     Strict,
@@ -59,22 +61,22 @@ pub enum Profile {
 pub struct Finding {
     pub rule: &'static Rule,
     pub severity: Severity,
-    /// Where the standard says so.
+    /// Clauses of the standard.
     pub clause: String,
     pub spot: Spot,
-    /// What is wrong, in a sentence.
+    /// The violation in one sentence.
     pub message: String,
     pub found: String,
     pub wanted: String,
 }
 
-/// A place in an FMU.
+/// A position in an FMU.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Spot {
-    /// The entry of the archive; empty where it is about all of it, or there is none.
+    /// The entry of the archive; empty if the finding concerns all of it, or there is no archive.
     pub entry: String,
     pub place: Option<FilePosition>,
-    /// The line of that place and the bytes of it that are meant; absent where the line is too long to be shown.
+    /// The source line and the marked bytes in it; absent if the line is too long to be shown.
     pub source: Option<(String, Range<usize>)>,
 }
 
@@ -84,12 +86,12 @@ impl Spot {
     }
 }
 
-/// Longer lines are named and not shown.
+/// Longer lines are not shown.
 const LONGEST_LINE: usize = 400;
-/// Of one rule; the others are counted.
+/// Per rule; further ones are only counted.
 const MOST_FINDINGS: usize = 1000;
 
-/// A file of XML in which places can be named.
+/// An XML file with positions.
 #[derive(Debug)]
 pub(crate) struct XmlSource<'a> {
     pub(crate) entry: &'a str,
@@ -102,7 +104,7 @@ impl<'a> XmlSource<'a> {
         XmlSource { entry, text, lines: LineIndex::new(text) }
     }
 
-    /// An element: the beginning of its tag.
+    /// The start tag of an element.
     pub(crate) fn element(&self, node: Node<'_, '_>) -> Spot {
         let start = node.range().start;
         let rest = self.text.get(start..).unwrap_or_default();
@@ -110,7 +112,7 @@ impl<'a> XmlSource<'a> {
         self.spot(start..start + length)
     }
 
-    /// An attribute of an element; the element where it has no such attribute.
+    /// An attribute of an element; the element itself if it has no such attribute.
     pub(crate) fn attribute(&self, node: Node<'_, '_>, name: &str) -> Spot {
         match node.attribute_node(name) {
             Some(attribute) => self.spot(attribute.range()),
@@ -118,7 +120,7 @@ impl<'a> XmlSource<'a> {
         }
     }
 
-    /// Whole letters: where a text has references in it, an offset can be a guess.
+    /// Rounded to whole characters: with entity references in the text, an offset is only approximate.
     pub(crate) fn spot(&self, range: Range<usize>) -> Spot {
         let (mut start, mut end) = (range.start.min(self.text.len()), range.end.min(self.text.len()));
         while !self.text.is_char_boundary(start) {
@@ -140,14 +142,14 @@ impl<'a> XmlSource<'a> {
     }
 }
 
-/// Collects what the rules find. One at a time has the word.
+/// Collects findings, rule by rule: [`Findings::begin`] sets the current rule.
 #[derive(Debug)]
 pub(crate) struct Findings {
     pub(crate) findings: Vec<Finding>,
-    /// Findings beyond those that are kept, by rule.
+    /// Number of omitted findings, by rule.
     pub(crate) left_out: Vec<(&'static Rule, usize)>,
     profile: Profile,
-    /// Cosimo can read the description, whatever is wrong with it.
+    /// Cosimo can read the description despite its defects.
     readable: bool,
     rule: &'static Rule,
     fmi: Option<Fmi>,
@@ -187,7 +189,7 @@ impl Findings {
         self.find_if(!self.readable, spot, message, found, wanted);
     }
 
-    /// `obstructs` says whether the FMU cannot run here because of it, for rules where that depends.
+    /// `obstructs`: the FMU cannot run on this machine because of it; used by rules with [`LenientSeverity::Depends`].
     pub(crate) fn find_if(
         &mut self,
         obstructs: bool,

@@ -1,17 +1,17 @@
-//! The XML schemas of FMI 1.0, 2.0.5 and 3.0.2: which element stands where, how often, and which attributes of which type
-//! it has. They are texts in the folder `schema`, after the `.xsd` files of the standard, whose names are used:
+//! The XML schemas of FMI 1.0, 2.0.5 and 3.0.2: order and number of elements, and their attributes with types. They
+//! are text files in the folder `schema`, after the `.xsd` files of the standard, whose names are used:
 //!
 //! ```text
-//! # a comment; an indented line goes on with the one before
-//! type Name value value               a type of attributes by its values
+//! # a comment; an indented line continues the previous one
+//! type Name value value               an enumerated attribute type
 //! group Name attribute @Group         attributes that several elements share
-//! Element attribute @Group = content  an element; without `=` nothing may be in it
+//! Element attribute @Group = content  an element; without `=` it is empty
 //! ```
 //!
 //! An attribute is `name:type`, a required one `name!:type`; `type[]` is a list with spaces between, `version-3` the pattern
 //! of a version, and `anyAttribute` allows others beside those named. Content is written as in a DTD: elements in their
-//! order with `?`, `*`, `+` or `{0,2}` behind, and `(A | B)` for either; `any*` and `any?` are elements of whatever kind,
-//! `text` is text alone. Two elements of one name are told apart by what follows a dot: `Real.type` is written `<Real>`.
+//! order with `?`, `*`, `+` or `{0,2}` behind, and `(A | B)` for either; `any*` and `any?` are arbitrary elements,
+//! `text` is text only. Two elements of the same name differ by a suffix after a dot: `Real.type` is written `<Real>`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -61,9 +61,9 @@ pub(crate) struct Element {
 pub(crate) enum ElementContent {
     /// In this order.
     Sequence(Vec<Particle>),
-    /// So many elements of whatever kind.
+    /// Up to so many arbitrary elements.
     Any(usize),
-    /// Text alone.
+    /// Text only.
     Text,
 }
 
@@ -104,7 +104,7 @@ fn shipped(text: &'static str) -> Schema {
 
 fn parse(text: &'static str) -> Result<Schema, String> {
     let mut names = Names::default();
-    // With what the element is called in content, and its content.
+    // With the name by which content refers to the element, and its content.
     let mut found: Vec<(&str, Element, Vec<&str>)> = Vec::new();
     for words in declarations(text) {
         let (head, content) = match words.iter().position(|word| *word == "=") {
@@ -237,7 +237,7 @@ fn content(words: &[&str], places: &BTreeMap<&str, usize>) -> Result<ElementCont
 }
 
 impl AttributeType {
-    /// What is wanted instead, if the text is not of this type.
+    /// `None` if the text is of this type, else a description of what is expected.
     pub(crate) fn refuses(&self, text: &str) -> Option<String> {
         let trimmed = text.trim();
         match self {
@@ -264,7 +264,7 @@ impl AttributeType {
             }
             AttributeType::List(of) => {
                 let wrong = text.split_ascii_whitespace().find_map(|part| of.refuses(part));
-                wrong.map(|wanted| format!("a list with spaces between, each {wanted}"))
+                wrong.map(|wanted| format!("a list separated by spaces, each {wanted}"))
             }
             AttributeType::Version(beginning) => {
                 let right = match *beginning {
@@ -277,7 +277,7 @@ impl AttributeType {
     }
 }
 
-/// `xs:double`, which knows fewer words than Rust does.
+/// `xs:double`, which allows fewer spellings than Rust.
 pub(crate) fn number(text: &str) -> Option<f64> {
     match text.trim() {
         "INF" => Some(f64::INFINITY),

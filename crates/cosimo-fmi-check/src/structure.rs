@@ -1,4 +1,4 @@
-//! Rules about the files of XML as such: that they are XML, and made as the schemas want it.
+//! Rules about XML syntax and the XML schemas.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::package::{Package, XmlFile};
 use crate::report::{Findings, Spot, XmlSource};
 use crate::schema::{self, Element, ElementContent, Schema};
 
-/// What can be wrong with an element.
+/// Kinds of schema violations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DefectKind {
     UnknownElement,
@@ -32,12 +32,12 @@ pub(crate) struct Defect {
     wanted: String,
 }
 
-/// More are not remembered: a file in which everything is wrong is one problem.
+/// More are dropped: in such a file something more basic is wrong.
 const MOST_DEFECTS: usize = 10_000;
-/// As deep as the schemas go, and somewhat more for what is misplaced.
+/// Deeper than any element of the schemas.
 const DEEPEST: usize = 64;
 
-/// Compares a document with its schema, in which its root has this name.
+/// Compares a document with its schema; `name` is the root element in the schema.
 pub(crate) fn defects(
     source: &XmlSource<'_>,
     root: Node<'_, '_>,
@@ -81,7 +81,7 @@ impl<'w> StructureWalk<'w, '_> {
                 let shown: String = text.trim().chars().take(30).collect();
                 let at = child.range().start + text.len() - text.trim_start().len();
                 let spot = self.source.spot(at..at + 1);
-                let message = format!("`<{tag}>` has text in it");
+                let message = format!("`<{tag}>` contains text");
                 self.add(
                     DefectKind::StrayText,
                     spot,
@@ -104,28 +104,28 @@ impl<'w> StructureWalk<'w, '_> {
                     .map(|element| format!("`<{}>`", element.name))
                     .collect();
                 let wanted = if names.is_empty() { "no elements".into() } else { names.join(", ") };
-                let message = format!("`<{tag}>` has an element that is not known here");
+                let message = format!("`<{tag}>` contains an unknown element");
                 let spot = self.source.element(child);
                 self.add(DefectKind::UnknownElement, spot, message, format!("`<{name}>`"), wanted);
                 continue;
             };
             counts[index] += 1;
             if counts[index] > particles[index].most {
-                let message = format!("`<{name}>` is there too often");
+                let message = format!("`<{name}>` occurs too often");
                 let (found, wanted) =
                     (counts[index].to_string(), format!("at most {}", particles[index].most));
                 self.add(DefectKind::RepeatedElement, self.source.element(child), message, found, wanted);
             } else if index < furthest {
                 let before: Vec<&str> =
                     whole.one_of(&particles[furthest]).map(|element| element.name).take(3).collect();
-                let message = format!("`<{name}>` is in the wrong place");
-                let found = format!("it comes after `<{}>`", before.join(">` or `<"));
+                let message = format!("`<{name}>` is in the wrong position");
+                let found = format!("after `<{}>`", before.join(">` or `<"));
                 self.add(
                     DefectKind::MisplacedElement,
                     self.source.element(child),
                     message,
                     found,
-                    "it before that".into(),
+                    "before it".into(),
                 );
             }
             furthest = furthest.max(index);
@@ -136,8 +136,8 @@ impl<'w> StructureWalk<'w, '_> {
                 let names: Vec<String> =
                     whole.one_of(particle).map(|element| format!("`<{}>`", element.name)).collect();
                 let message = match node.attribute("name") {
-                    Some(name) => format!("`<{tag}>` `{name}` lacks an element"),
-                    None => format!("`<{tag}>` lacks an element"),
+                    Some(name) => format!("an element is missing in `<{tag}>` `{name}`"),
+                    None => format!("an element is missing in `<{tag}>`"),
                 };
                 let wanted =
                     if names.len() == 1 { names[0].clone() } else { format!("one of {}", names.join(", ")) };
@@ -154,8 +154,8 @@ impl<'w> StructureWalk<'w, '_> {
 
     fn any(&mut self, node: Node<'_, '_>, schema: &Element, most: usize) {
         if let Some(child) = node.children().filter(Node::is_element).nth(most) {
-            let message = format!("`<{}>` has several elements in it", schema.name);
-            let found = format!("`<{}>` after another", child.tag_name().name());
+            let message = format!("`<{}>` contains several elements", schema.name);
+            let found = format!("a second one, `<{}>`", child.tag_name().name());
             self.add(
                 DefectKind::RepeatedElement,
                 self.source.element(child),
@@ -169,7 +169,7 @@ impl<'w> StructureWalk<'w, '_> {
     fn attributes(&mut self, node: Node<'_, '_>, schema: &Element) {
         let tag = schema.name;
         for attribute in node.attributes() {
-            // Names of other namespaces, such as that of the schema's own place, are nobody's business.
+            // Attributes of other namespaces, such as `xsi:noNamespaceSchemaLocation`, are not checked.
             if attribute.namespace().is_some() {
                 continue;
             }
@@ -185,14 +185,14 @@ impl<'w> StructureWalk<'w, '_> {
                         None if known.is_empty() => "no attributes".into(),
                         None => known.join(", "),
                     };
-                    let message = format!("`<{tag}>` has an attribute that is not known here");
+                    let message = format!("`<{tag}>` has an unknown attribute");
                     let spot = spot();
                     self.add(DefectKind::UnknownAttribute, spot, message, format!("`{name}`"), wanted);
                 }
                 Some(known) => {
                     if let Some(wanted) = known.of.refuses(attribute.value()) {
                         let shown: String = attribute.value().chars().take(60).collect();
-                        let message = format!("`{name}` of `<{tag}>` has a value of another type");
+                        let message = format!("the value of `{name}` in `<{tag}>` has the wrong type");
                         let spot = spot();
                         self.add(DefectKind::AttributeValue, spot, message, format!("\"{shown}\""), wanted);
                     }
@@ -202,7 +202,7 @@ impl<'w> StructureWalk<'w, '_> {
         let required = schema.attributes.iter().filter(|known| known.required);
         for known in required.filter(|known| !node.has_attribute(known.name)) {
             let of = node.attribute("name").map_or(String::new(), |name| format!(" `{name}`"));
-            let message = format!("`<{tag}>`{of} lacks an attribute");
+            let message = format!("an attribute is missing in `<{tag}>`{of}");
             let wanted = format!("`{}`", known.name);
             self.add(DefectKind::MissingAttribute, self.source.element(node), message, "none".into(), wanted);
         }
@@ -210,7 +210,7 @@ impl<'w> StructureWalk<'w, '_> {
 }
 
 /// The rule for one kind of defect.
-pub(crate) fn say(model: &ModelDescription<'_>, report: &mut Findings, kind: DefectKind) {
+pub(crate) fn report_defects(model: &ModelDescription<'_>, report: &mut Findings, kind: DefectKind) {
     for defect in model.defects.iter().filter(|defect| defect.kind == kind) {
         report.find(defect.spot.clone(), &*defect.message, &*defect.found, &*defect.wanted);
     }
@@ -227,7 +227,7 @@ pub(crate) fn well_formed(package: &Package, report: &mut Findings) {
                 Spot::entry(text.entry),
                 "the file cannot be read as text",
                 error.as_str(),
-                "a text in UTF-8",
+                "text in UTF-8",
             ),
             Ok(content) => {
                 let Err(problem) = cosimo_pack::xml::parse(content, text.entry) else { continue };
@@ -254,7 +254,7 @@ fn offset(text: &str, place: FilePosition) -> usize {
 pub(crate) fn encoding(package: &Package, report: &mut Findings) {
     for text in texts(package) {
         if let Some(found) = &text.encoding {
-            let message = "the encoding is not the one of the standard";
+            let message = "the file is not declared or not encoded as UTF-8";
             report.find(
                 Spot::entry(text.entry),
                 message,
@@ -265,18 +265,18 @@ pub(crate) fn encoding(package: &Package, report: &mut Findings) {
     }
 }
 
-/// The root of the description, and a version that has rules here.
+/// Root element and version of the description.
 pub(crate) fn root(package: &Package, report: &mut Findings) {
     let Some(XmlFile { content: Ok(content), entry, .. }) = &package.description else { return };
     let Ok(document) = cosimo_pack::xml::parse(content, entry) else { return };
     let (source, root) = (XmlSource::new(entry, content), document.root_element());
     let tag = root.tag_name().name();
     if tag != schema::DESCRIPTION {
-        let message = "the description has another root element";
+        let message = "the root element of the description is wrong";
         report.find(source.element(root), message, format!("`<{tag}>`"), "`<fmiModelDescription>`");
     } else if super::model::version(root).is_none() {
         let found = root.attribute("fmiVersion").map_or("none".into(), |version| format!("\"{version}\""));
-        let message = "the version is none of those that can be checked";
+        let message = "this FMI version cannot be checked";
         report.find(
             source.attribute(root, "fmiVersion"),
             message,
@@ -286,7 +286,7 @@ pub(crate) fn root(package: &Package, report: &mut Findings) {
     }
 }
 
-/// Names in a list of elements that come again: the later element, and the line of the first.
+/// Names that occur more than once in a list of elements: the later element, and the line of the first.
 pub(crate) fn repeated<'a>(
     source: &XmlSource<'_>,
     nodes: impl Iterator<Item = (Node<'a, 'a>, &'a str)>,

@@ -10,10 +10,10 @@ use crate::model::ModelDescription;
 use crate::report::{Findings, XmlSource};
 use crate::structure::repeated;
 
-/// As deep as terminals may be inside each other here.
+/// Limit for nested terminals.
 const DEEPEST: usize = 64;
 
-/// All terminals, those inside others too.
+/// All terminals, including nested ones.
 fn terminals<'a>(root: Node<'a, 'a>) -> Vec<Node<'a, 'a>> {
     fn gather<'a>(node: Node<'a, 'a>, depth: usize, into: &mut Vec<Node<'a, 'a>>) {
         into.push(node);
@@ -37,7 +37,7 @@ pub(crate) fn version(model: &ModelDescription<'_>, report: &mut Findings) {
     if own.is_some() && own != fmu {
         report.find(
             source.attribute(root, "fmiVersion"),
-            "the terminals are of another version than the FMU",
+            "terminalsAndIcons.xml has another fmiVersion than the FMU",
             format!("\"{}\"", own.unwrap_or_default()),
             format!("\"{}\"", fmu.unwrap_or_default()),
         );
@@ -52,14 +52,14 @@ pub(crate) fn duplicate_name(model: &ModelDescription<'_>, report: &mut Findings
         let nodes = list.children().filter(|node| node.tag_name().name() == "Terminal");
         let named = nodes.filter_map(|node| Some((node, node.attribute("name")?)));
         for (node, name, line) in repeated(source, named) {
-            let message = format!("two terminals of one level are called `{name}`");
-            let found = format!("the name again, after line {line}");
-            report.find(source.attribute(node, "name"), message, found, "a name of its own");
+            let message = format!("two terminals of one level have the name `{name}`");
+            let found = format!("first used in line {line}");
+            report.find(source.attribute(node, "name"), message, found, "a unique name");
         }
     }
 }
 
-/// Which attributes of a member name a variable.
+/// Attributes of a member that refer to a variable.
 const VARIABLES: [&str; 3] = ["variableName", "inStreamVariableName", "outStreamVariableName"];
 
 pub(crate) fn variable(model: &ModelDescription<'_>, report: &mut Findings) {
@@ -79,7 +79,7 @@ pub(crate) fn variable(model: &ModelDescription<'_>, report: &mut Findings) {
             for key in VARIABLES {
                 let Some(name) = member.attribute(key) else { continue };
                 let found = match known.get(name) {
-                    None => format!("`{name}`, which no variable is called"),
+                    None => format!("`{name}`, which is not a variable"),
                     Some(Some(
                         Causality::Local | Causality::Independent | Causality::StructuralParameter,
                     )) => {
@@ -89,7 +89,7 @@ pub(crate) fn variable(model: &ModelDescription<'_>, report: &mut Findings) {
                 };
                 report.find(
                     source.attribute(member, key),
-                    format!("terminal `{of}` speaks of what cannot be its member"),
+                    format!("terminal `{of}` has an invalid member"),
                     found,
                     "an input, output, parameter or calculated parameter",
                 );
@@ -114,22 +114,28 @@ pub(crate) fn member_name(model: &ModelDescription<'_>, report: &mut Findings) {
                 }
                 Some(_) => continue,
             };
-            let message = format!("members of terminal `{of}` cannot be told apart");
-            report.find(at, message, found, "a `memberName` of its own, as the matching rule is plug or bus");
+            let message = format!("members of terminal `{of}` have no unique names");
+            report.find(at, message, found, "a unique `memberName`, as the matching rule is plug or bus");
         }
     }
 }
 
-/// A word of the standard, or one in reverse domain notation.
+/// A predefined value, or one in reverse domain notation.
 fn is_known(word: &str, standard: &[&str]) -> bool {
     standard.contains(&word) || word.contains('.')
 }
 
-fn words(report: &mut Findings, source: &XmlSource<'_>, node: Node<'_, '_>, key: &str, standard: &[&str]) {
+fn check_word(
+    report: &mut Findings,
+    source: &XmlSource<'_>,
+    node: Node<'_, '_>,
+    key: &str,
+    standard: &[&str],
+) {
     let Some(word) = node.attribute(key).filter(|word| !is_known(word, standard)) else { return };
     report.find(
         source.attribute(node, key),
-        format!("`{key}` is not a word of the standard"),
+        format!("`{key}` is not a predefined value"),
         format!("\"{word}\""),
         format!("{}, or a name such as com.example.rule", standard.join(", ")),
     );
@@ -138,9 +144,9 @@ fn words(report: &mut Findings, source: &XmlSource<'_>, node: Node<'_, '_>, key:
 pub(crate) fn word(model: &ModelDescription<'_>, report: &mut Findings) {
     let Some((source, root)) = model.terminals else { return };
     for terminal in terminals(root) {
-        words(report, source, terminal, "matchingRule", &["plug", "bus", "sequence"]);
+        check_word(report, source, terminal, "matchingRule", &["plug", "bus", "sequence"]);
         for member in members(terminal) {
-            words(report, source, member, "variableKind", &["signal", "inflow", "outflow"]);
+            check_word(report, source, member, "variableKind", &["signal", "inflow", "outflow"]);
         }
     }
 }
@@ -158,7 +164,7 @@ pub(crate) fn streams(model: &ModelDescription<'_>, report: &mut Findings) {
                 source.element(flows[1]),
                 format!("terminal `{of}` has a stream and several flows"),
                 flows.len().to_string(),
-                "one flow where there is a stream",
+                "one flow if there is a stream",
             );
         }
     }

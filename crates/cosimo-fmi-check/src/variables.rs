@@ -1,4 +1,4 @@
-//! Rules about variables: names, references, which attributes go together, start values, and who refers to whom.
+//! Rules about variables: names, references, combinations of attributes, start values, and references between variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,14 @@ use crate::structure::repeated;
 
 /// The attribute `name` of a variable's element.
 fn at<'a>(model: &ModelDescription<'a>, variable: &VariableNode<'a>, name: &str) -> crate::report::Spot {
-    // In FMI 2.0 some attributes are in the element inside.
+    // In FMI 2.0 some attributes are in the child element.
     let node = if variable.node.has_attribute(name) { variable.node } else { variable.typed };
     let node = if node.has_attribute(name) { node } else { variable.node };
     model.source.attribute(node, name)
 }
 
-/// What is wrong with a variable, at one of its attributes.
-fn complain(
+/// A finding at an attribute of a variable.
+fn find_at(
     model: &ModelDescription<'_>,
     report: &mut Findings,
     (variable, name): (&VariableNode<'_>, &str),
@@ -31,7 +31,7 @@ fn complain(
     report.find(at(model, variable, name), format!("`{}` {what}", variable.name), found, wanted);
 }
 
-/// All elements that name a variable: the variables and, in FMI 3.0, their aliases.
+/// All elements that define a variable name: the variables and, in FMI 3.0, their aliases.
 fn names<'a>(model: &ModelDescription<'a>) -> Vec<(Node<'a, 'a>, &'a str)> {
     let mut found = Vec::new();
     for variable in &model.variables {
@@ -47,9 +47,9 @@ pub(crate) fn duplicate_name(model: &ModelDescription<'_>, report: &mut Findings
     for (node, name, line) in repeated(model.source, names(model).into_iter()) {
         report.find(
             model.source.attribute(node, "name"),
-            format!("two variables are called `{name}`"),
-            format!("the name again, after line {line}"),
-            "a name of its own",
+            format!("two variables have the name `{name}`"),
+            format!("first used in line {line}"),
+            "a unique name",
         );
     }
 }
@@ -57,14 +57,14 @@ pub(crate) fn duplicate_name(model: &ModelDescription<'_>, report: &mut Findings
 pub(crate) fn name(model: &ModelDescription<'_>, report: &mut Findings) {
     for (node, name) in names(model) {
         let found = if name.is_empty() {
-            "an empty one".to_owned()
+            "an empty name".to_owned()
         } else if let Some(letter) = name.chars().find(|letter| matches!(letter, '\r' | '\n' | '\t')) {
             format!("U+{:04X}", u32::from(letter))
         } else {
             continue;
         };
-        let message = "a variable's name cannot be one";
-        let wanted = "letters, without carriage return, line feed and tab";
+        let message = "the name of a variable is invalid";
+        let wanted = "at least one character, and no carriage return, line feed or tab";
         report.find(model.source.attribute(node, "name"), message, found, wanted);
     }
 }
@@ -75,8 +75,7 @@ pub(crate) fn structured_name(model: &ModelDescription<'_>, report: &mut Finding
     }
     for (node, name) in names(model).into_iter().filter(|(_, name)| !name.is_empty() && !is_structured(name))
     {
-        let message =
-            format!("the name `{name}` does not follow the convention that the description declares");
+        let message = format!("the name `{name}` does not follow variableNamingConvention=\"structured\"");
         let wanted = "a structured name, such as a.b[1].'c d' or der(x)";
         report.find(model.source.attribute(node, "name"), message, format!("`{name}`"), wanted);
     }
@@ -115,7 +114,7 @@ fn is_identifier(text: &str) -> bool {
     }
 }
 
-/// What follows a B-name or Q-name.
+/// The rest of the text after a B-name or Q-name.
 fn after_name(text: &str) -> Option<&str> {
     if let Some(quoted) = text.strip_prefix('\'') {
         let mut letters = quoted.char_indices();
@@ -151,7 +150,7 @@ pub(crate) fn duplicate_reference(model: &ModelDescription<'_>, report: &mut Fin
                 at(model, variable, "valueReference"),
                 format!("`{}` and `{}` have the same value reference", first.name, variable.name),
                 reference.to_string(),
-                "a value reference of its own",
+                "a unique value reference",
             ),
             None => {
                 seen.insert(reference, variable);
@@ -160,12 +159,12 @@ pub(crate) fn duplicate_reference(model: &ModelDescription<'_>, report: &mut Fin
     }
 }
 
-/// FMI 2.0: variables of one base type and value reference are one value under several names.
+/// FMI 2.0: variables with the same base type and value reference are aliases.
 pub(crate) fn alias(model: &ModelDescription<'_>, report: &mut Findings) {
     let mut sets: BTreeMap<(VariableType, u32), Vec<&VariableNode<'_>>> = BTreeMap::new();
     for variable in &model.variables {
         if let (Some(kind), Some(reference)) = (variable.kind, variable.reference) {
-            // Enumerations are integers to the interface.
+            // Enumerations are accessed as integers.
             let base = if kind == VariableType::Enumeration { VariableType::Int32 } else { kind };
             sets.entry((base, reference)).or_default().push(variable);
         }
@@ -179,9 +178,9 @@ pub(crate) fn alias(model: &ModelDescription<'_>, report: &mut Findings) {
             match first_settable {
                 Some(first) => report.find(
                     at(model, variable, "valueReference"),
-                    format!("`{}` and `{}` are one value that could be set twice", first.name, variable.name),
-                    format!("value reference {reference} of both"),
-                    "at most one input or parameter for each value reference",
+                    format!("the aliases `{}` and `{}` can both be set", first.name, variable.name),
+                    format!("value reference {reference} for both"),
+                    "at most one input or parameter per value reference",
                 ),
                 None => first_settable = Some(variable),
             }
@@ -196,8 +195,8 @@ pub(crate) fn alias(model: &ModelDescription<'_>, report: &mut Findings) {
                 if differs {
                     report.find(
                         at(model, other, what),
-                        format!("`{}` is an alias of `{}` and differs from it", other.name, first.name),
-                        format!("another `{what}`"),
+                        format!("`{}` is an alias of `{}` with different attributes", other.name, first.name),
+                        format!("a different `{what}`"),
                         format!("the same `{what}` in all aliases, which share value reference {reference}"),
                     );
                 }
@@ -230,7 +229,7 @@ pub(crate) fn causality_variability(model: &ModelDescription<'_>, report: &mut F
         let how = if given { "" } else { ", which is the default" };
         report.find(
             at(model, variable, if given { "variability" } else { "causality" }),
-            format!("causality and variability of `{}` do not go together", variable.name),
+            format!("the combination of causality and variability of `{}` is not allowed", variable.name),
             format!("causality {}, variability {}{how}", causality.name(), variability.name()),
             match possible.as_slice() {
                 [] => format!("another causality than {}", causality.name()),
@@ -240,7 +239,7 @@ pub(crate) fn causality_variability(model: &ModelDescription<'_>, report: &mut F
     }
 }
 
-/// Whether the rule before has nothing to say.
+/// Whether the combination of causality and variability is allowed.
 fn combines(model: &ModelDescription<'_>, variable: &VariableNode<'_>) -> bool {
     let both = variable.causality.zip(variable.variability);
     both.is_some_and(|(causality, variability)| initials(model.fmi, causality, variability).is_some())
@@ -260,7 +259,7 @@ pub(crate) fn initial(model: &ModelDescription<'_>, report: &mut Findings) {
         let words: Vec<&str> = allowed.iter().map(|initial| initial.name()).collect();
         report.find(
             at(model, variable, "initial"),
-            format!("`initial` of `{}` does not go with its causality and variability", variable.name),
+            format!("`initial` of `{}` is not allowed for its causality and variability", variable.name),
             format!("{} with {} and {}", given.name(), causality.name(), variability.name()),
             if words.is_empty() { "no `initial`".to_owned() } else { words.join(" or ") },
         );
@@ -270,7 +269,7 @@ pub(crate) fn initial(model: &ModelDescription<'_>, report: &mut Findings) {
 pub(crate) fn start_missing(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in model.variables.iter().filter(|variable| variable.start.is_none()) {
         let needed = match (variable.kind, variable.initial, variable.causality) {
-            // A clock's start is its first tick.
+            // Clocks have no start values.
             (None | Some(VariableType::Clock), ..) => continue,
             _ if !combines(model, variable) => continue,
             (_, Some(Initial::Exact), _) => "initial exact",
@@ -280,7 +279,7 @@ pub(crate) fn start_missing(model: &ModelDescription<'_>, report: &mut Findings)
         };
         report.find(
             model.source.element(variable.typed),
-            format!("`{}` lacks a start value", variable.name),
+            format!("`{}` has no start value", variable.name),
             format!("{needed} without start"),
             "a start value",
         );
@@ -297,7 +296,7 @@ pub(crate) fn start_forbidden(model: &ModelDescription<'_>, report: &mut Finding
         };
         let found = format!("a start value with {because}");
         let what = "must not have a start value";
-        complain(model, report, (variable, "start"), what, found, "no start value");
+        find_at(model, report, (variable, "start"), what, found, "no start value");
     }
 }
 
@@ -310,7 +309,7 @@ pub(crate) fn continuous_type(model: &ModelDescription<'_>, report: &mut Finding
             let how = if given { "" } else { ", which is the default" };
             let found = format!("{kind} with variability continuous{how}");
             let (what, wanted) = ("cannot be continuous", "a variability such as discrete");
-            complain(model, report, (variable, "variability"), what, found, wanted);
+            find_at(model, report, (variable, "variability"), what, found, wanted);
         }
     }
 }
@@ -328,7 +327,7 @@ pub(crate) fn min_max(model: &ModelDescription<'_>, report: &mut Findings) {
         {
             report.find(
                 model.source.attribute(node, if node.has_attribute("max") { "max" } else { "min" }),
-                format!("`min` of `{name}` is above its `max`"),
+                format!("`min` of `{name}` is greater than its `max`"),
                 format!("min {min}, max {max}"),
                 "min <= max",
             );
@@ -366,7 +365,7 @@ pub(crate) fn start_range(model: &ModelDescription<'_>, report: &mut Findings) {
             let bound = |bound: Option<f64>| bound.map_or("any".to_owned(), |bound| bound.to_string());
             report.find(
                 at(model, variable, "start"),
-                format!("the start value of `{}` is out of its range", variable.name),
+                format!("the start value of `{}` is out of range", variable.name),
                 value.to_string(),
                 format!("from {} to {}", bound(min), bound(max)),
             );
@@ -393,7 +392,7 @@ pub(crate) fn enumeration_start(model: &ModelDescription<'_>, report: &mut Findi
             let list: Vec<String> = values.iter().take(10).map(i128::to_string).collect();
             report.find(
                 at(model, variable, "start"),
-                format!("the start value of `{}` is none of its enumeration", variable.name),
+                format!("the start value of `{}` is not an item of its enumeration", variable.name),
                 value.to_string(),
                 format!("one of {}", list.join(", ")),
             );
@@ -410,9 +409,9 @@ pub(crate) fn start_size(model: &ModelDescription<'_>, report: &mut Findings) {
             continue;
         };
         if start.len() != 1 && start.len() as u64 != elements {
-            let what = "has another number of start values than elements";
+            let what = "has a wrong number of start values";
             let wanted = if elements == 1 { "1".into() } else { format!("1 or {elements}") };
-            complain(model, report, (variable, "start"), what, start.len().to_string(), wanted);
+            find_at(model, report, (variable, "start"), what, start.len().to_string(), wanted);
         }
     }
 }
@@ -422,7 +421,7 @@ pub(crate) fn declared_type(model: &ModelDescription<'_>, report: &mut Findings)
         let Some(name) = variable.typed.attribute("declaredType") else { continue };
         let found = match model.declared(variable) {
             None if model.types.contains_key(name) => continue,
-            None => format!("`{name}`, which no type is called"),
+            None => format!("`{name}`, which is not defined"),
             Some(declared) => {
                 let tag = declared.tag_name().name();
                 let wanted = variable.typed.tag_name().name();
@@ -434,7 +433,7 @@ pub(crate) fn declared_type(model: &ModelDescription<'_>, report: &mut Findings)
         };
         report.find(
             at(model, variable, "declaredType"),
-            format!("the declared type of `{}` cannot be its type", variable.name),
+            format!("the declared type of `{}` does not exist or does not match", variable.name),
             found,
             format!("a type for {} in `<TypeDefinitions>`", variable.typed.tag_name().name()),
         );
@@ -485,10 +484,10 @@ pub(crate) fn display_unit(model: &ModelDescription<'_>, report: &mut Findings) 
         let found = match unit {
             None => format!("`{shown}` without a unit"),
             Some(unit) => match known.get(unit) {
-                // That the unit is not there is said elsewhere.
+                // An undefined unit is reported by `unit`.
                 None => continue,
                 Some(list) if list.contains(shown) => continue,
-                Some(_) => format!("`{shown}`, which is no display unit of `{unit}`"),
+                Some(_) => format!("`{shown}`, which is not a display unit of `{unit}`"),
             },
         };
         report.find(
@@ -505,19 +504,21 @@ pub(crate) fn derivative(model: &ModelDescription<'_>, report: &mut Findings) {
         let Some(text) = variable.typed.attribute("derivative") else { continue };
         let Ok(number) = text.trim().parse::<u32>() else { continue };
         let found = match model.find(number) {
-            None => format!("{} {number}, which no variable has", model.number_name()),
+            None => format!("{} {number}, which does not exist", model.number_name()),
             Some(target) if target == index => "itself".to_owned(),
             Some(target) => {
                 let state = &model.variables[target];
                 if state.is_float() && state.variability == Some(Variability::Continuous) {
                     continue;
                 }
-                format!("`{}`, which is not a continuous real variable", state.name)
+                format!("`{}`, which is not a continuous floating-point variable", state.name)
             }
         };
-        let (what, wanted) =
-            ("is the derivative of what has none", "another variable that is real and continuous");
-        complain(model, report, (variable, "derivative"), what, found, wanted);
+        let (what, wanted) = (
+            "is the derivative of a variable that has none",
+            "a continuous floating-point variable other than itself",
+        );
+        find_at(model, report, (variable, "derivative"), what, found, wanted);
     }
 }
 
@@ -526,10 +527,10 @@ pub(crate) fn reinit(model: &ModelDescription<'_>, report: &mut Findings) {
         (0..model.variables.len()).filter_map(|index| model.derivative_of(index)).collect();
     for (index, variable) in model.variables.iter().enumerate() {
         if variable.typed.has_attribute("reinit") && !states.contains(&index) {
-            let what = "has `reinit` and is no continuous state";
-            let found = "`reinit` on a variable of which nothing is the derivative";
+            let what = "has `reinit` but is not a continuous state";
+            let found = "`reinit` on a variable without derivative";
             let wanted = "`reinit` on continuous states only";
-            complain(model, report, (variable, "reinit"), what, found, wanted);
+            find_at(model, report, (variable, "reinit"), what, found, wanted);
         }
     }
 }
@@ -538,9 +539,9 @@ pub(crate) fn multiple_set(model: &ModelDescription<'_>, report: &mut Findings) 
     for variable in &model.variables {
         let name = "canHandleMultipleSetPerTimeInstant";
         if variable.node.has_attribute(name) && variable.causality.is_some_and(|it| it != Causality::Input) {
-            let what = format!("has `{name}` and is no input");
+            let what = format!("has `{name}` but is not an input");
             let found = variable.causality.map_or("", Causality::name);
-            complain(model, report, (variable, name), &what, found, "causality input");
+            find_at(model, report, (variable, name), &what, found, "causality input");
         }
     }
 }
@@ -555,11 +556,11 @@ pub(crate) fn independent_count(model: &ModelDescription<'_>, report: &mut Findi
     match all.next() {
         None if model.fmi == Fmi::Three && !model.variables.is_empty() => {
             let list = cosimo_pack::xml::child(model.root, "ModelVariables").unwrap_or(model.root);
-            report.find(model.source.element(list), "no variable is the independent one", "none", wanted);
+            report.find(model.source.element(list), "there is no independent variable", "none", wanted);
         }
         _ => {
             for variable in all {
-                let message = format!("`{}` is one more independent variable", variable.name);
+                let message = format!("`{}` is a second independent variable", variable.name);
                 report.find(at(model, variable, "causality"), message, "another", wanted);
             }
         }
@@ -569,8 +570,8 @@ pub(crate) fn independent_count(model: &ModelDescription<'_>, report: &mut Findi
 pub(crate) fn independent_type(model: &ModelDescription<'_>, report: &mut Findings) {
     for variable in independents(model).filter(|variable| variable.kind.is_some() && !variable.is_float()) {
         let found = variable.typed.tag_name().name();
-        let message = format!("the independent variable `{}` is not real", variable.name);
-        report.find(at(model, variable, "causality"), message, found, "a floating point type");
+        let message = format!("the independent variable `{}` is not floating-point", variable.name);
+        report.find(at(model, variable, "causality"), message, found, "a floating-point type");
     }
 }
 
@@ -590,7 +591,7 @@ pub(crate) fn dimension(model: &ModelDescription<'_>, report: &mut Findings) {
                 (None, Some(by)) => {
                     let Ok(reference) = by.trim().parse() else { continue };
                     match model.find(reference).map(|index| &model.variables[index]) {
-                        None => format!("value reference {reference}, which no variable has"),
+                        None => format!("value reference {reference}, which does not exist"),
                         Some(size) if size.kind != Some(VariableType::UInt64) => {
                             format!("`{}`, which is not of type UInt64", size.name)
                         }
@@ -609,10 +610,10 @@ pub(crate) fn dimension(model: &ModelDescription<'_>, report: &mut Findings) {
             };
             report.find(
                 model.source.element(node),
-                format!("a size of `{}` is not what a size can be", variable.name),
+                format!("a dimension of `{}` is invalid", variable.name),
                 found,
-                "either `start` above 0, or the value reference of a structural parameter or constant of type UInt64 that \
-                 starts above 0",
+                "either `start` greater than 0, or the value reference of a structural parameter or constant of type UInt64 \
+                 with a start value greater than 0",
             );
         }
     }
@@ -657,7 +658,7 @@ pub(crate) fn previous(model: &ModelDescription<'_>, report: &mut Findings) {
             _ if variable.variability.is_some_and(|it| it != Variability::Discrete) => {
                 "`previous` on a variable that is not discrete".into()
             }
-            None => format!("value reference {reference}, which no variable has"),
+            None => format!("value reference {reference}, which does not exist"),
             Some((target, _)) if target == index => "itself".into(),
             Some((_, before)) if before.kind != variable.kind => {
                 format!("`{}`, which is of another type", before.name)
@@ -673,8 +674,8 @@ pub(crate) fn previous(model: &ModelDescription<'_>, report: &mut Findings) {
                 None => continue,
             },
         };
-        let wanted = "on a discrete clocked variable, a discrete variable of the same type that is no input and used once";
-        complain(model, report, (variable, "previous"), "cannot have this previous value", found, wanted);
+        let wanted = "on a discrete clocked variable, a discrete variable of the same type that is not an input and used once";
+        find_at(model, report, (variable, "previous"), "has an invalid attribute `previous`", found, wanted);
     }
 }
 
@@ -684,9 +685,9 @@ pub(crate) fn clocks(model: &ModelDescription<'_>, report: &mut Findings) {
         let wrong =
             list.split_ascii_whitespace().filter_map(|part| part.parse::<u32>().ok()).find_map(|reference| {
                 match model.find(reference).map(|index| &model.variables[index]) {
-                    None => Some(format!("value reference {reference}, which no variable has")),
+                    None => Some(format!("value reference {reference}, which does not exist")),
                     Some(clock) if clock.kind != Some(VariableType::Clock) => {
-                        Some(format!("`{}`, which is no clock", clock.name))
+                        Some(format!("`{}`, which is not a clock", clock.name))
                     }
                     Some(_) => None,
                 }
@@ -698,7 +699,7 @@ pub(crate) fn clocks(model: &ModelDescription<'_>, report: &mut Findings) {
             None => continue,
         };
         let wanted = "value references of clocks, on a discrete or tunable variable";
-        complain(model, report, (variable, "clocks"), "cannot be clocked like this", found, wanted);
+        find_at(model, report, (variable, "clocks"), "has an invalid attribute `clocks`", found, wanted);
     }
 }
 
@@ -722,9 +723,13 @@ pub(crate) fn clock(model: &ModelDescription<'_>, report: &mut Findings) {
                 !matches!(variable.variability, Some(Variability::Discrete | Variability::Tunable) | None),
                 "variability discrete or tunable",
             ),
-            ("intervalDecimal", is("intervalDecimal", |interval| interval <= 0.0), "an interval above 0"),
+            (
+                "intervalDecimal",
+                is("intervalDecimal", |interval| interval <= 0.0),
+                "an interval greater than 0",
+            ),
             ("shiftDecimal", is("shiftDecimal", |shift| shift < 0.0), "a shift of 0 or more"),
-            ("intervalCounter", is("intervalCounter", |count| count == 0.0), "a counter above 0"),
+            ("intervalCounter", is("intervalCounter", |count| count == 0.0), "a counter greater than 0"),
             (
                 "intervalDecimal",
                 value("intervalDecimal").is_some() && !periodic,
@@ -733,13 +738,13 @@ pub(crate) fn clock(model: &ModelDescription<'_>, report: &mut Findings) {
             (
                 "intervalCounter",
                 value("intervalCounter").is_some() && value("resolution").is_none(),
-                "`resolution` beside `intervalCounter`",
+                "`resolution` with `intervalCounter`",
             ),
         ];
         if let Some((name, _, wanted)) = problems.into_iter().find(|(_, wrong, _)| *wrong) {
             let found =
                 value(name).or(node.attribute(name)).map_or("none".into(), |text| format!("\"{text}\""));
-            let message = format!("the clock `{}` is not one", variable.name);
+            let message = format!("the clock `{}` has an invalid attribute", variable.name);
             report.find(at(model, variable, name), message, format!("{name} {found}"), wanted);
         }
     }

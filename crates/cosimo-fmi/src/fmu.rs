@@ -18,7 +18,7 @@ use crate::{fmi1, fmi2, fmi3, library, platform, python, trial, workspace};
 /// What an archive must be to hold an FMU.
 pub const FMU_ARCHIVE: ArchiveKind = ArchiveKind {
     title: "an FMU",
-    noun: "fmu",
+    noun: "FMU",
     folder: "fmu",
     proof: "modelDescription.xml",
     proof_hint: "zip the contents of the FMU's folder, not the folder itself",
