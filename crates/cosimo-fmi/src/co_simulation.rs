@@ -300,7 +300,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
                 }
             };
             if reached <= at {
-                let words = format!("the FMU does not leave t = {at} s");
+                let words = format!("the FMU does not advance beyond t = {at} s");
                 return Err(SimulatorError::new("fmi3DoStep", words));
             }
             crowd = if reached - at <= 1e-12 * reached.abs().max(window.size) { crowd + 1 } else { 0 };
@@ -619,7 +619,7 @@ impl<I: CoSimulationInstance> SerializeState for CoSimulationFmu<I> {
     }
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let damaged = || SimulatorError::new("thaw", "these bytes are no state of an FMU");
+        let damaged = || SimulatorError::new("deserialize state", "the bytes are not a serialized FMU state");
         let (told, mut state) = from.split_first().filter(|(told, _)| **told <= 3).ok_or_else(damaged)?;
         self.slopes.told = usize::from(*told);
         self.running()?;
@@ -633,7 +633,7 @@ impl<I: CoSimulationInstance> SerializeState for CoSimulationFmu<I> {
 impl<I: CoSimulationInstance> TunableParameters for CoSimulationFmu<I> {
     /// Between two steps, where FMI 2.0 allows it (4.2.4), and FMI 3.0 as long as no event mode is in use; else there.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        let unknown = || SimulatorError::new("tune", "there is no such parameter");
+        let unknown = || SimulatorError::new("set parameter", "there is no such parameter");
         let (reference, kind) = *self.tunable.get(parameter).ok_or_else(unknown)?;
         self.running()?;
         let instance = live(&mut self.instance)?;
@@ -673,7 +673,10 @@ impl<I: CoSimulationInstance> StateSpace for CoSimulationFmu<I> {
         _: &mut [f64],
         _: &mut [f64],
     ) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("linearise", "an FMU for co-simulation cannot be asked where it is not"))
+        Err(SimulatorError::new(
+            "linearise",
+            "an FMU for co-simulation can be linearised at its current state only",
+        ))
     }
 
     fn matrices(&mut self, _u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {

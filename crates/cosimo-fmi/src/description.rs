@@ -360,7 +360,7 @@ impl Description {
         let root = document.root_element();
         if root.tag_name().name() != "fmiModelDescription" {
             let found = root.tag_name().name();
-            reader.problem(root, format!("found `<{found}>`, expected `<fmiModelDescription>`"));
+            reader.problem(root, format!("expected `<fmiModelDescription>`, got `<{found}>`"));
             return Err(reader.problems);
         }
         let Some(version) = reader.text(root, "fmiVersion") else { return Err(reader.problems) };
@@ -372,7 +372,7 @@ impl Description {
                 reader.problem_hint(
                     root,
                     format!("this is an FMI {version} FMU; Cosimo runs FMI 1.0, 2.0 and 3.0"),
-                    "export it again as FMI 2.0 or 3.0",
+                    "re-export it as FMI 2.0 or 3.0",
                 );
                 None
             }
@@ -425,7 +425,7 @@ impl Description {
                 return format!("`{name}` never ticks: clocks need co-simulation with an event mode");
             }
             let array = if variable.dimensions.is_empty() { "" } else { "arrays of " };
-            format!("`{name}` is no port: {array}type {kind} cannot be exchanged in {usage}")
+            format!("`{name}` is not a port: {array}type {kind} cannot be exchanged in {usage}")
         });
         self.warnings.iter().map(FileProblem::to_string).chain(left_out).collect()
     }

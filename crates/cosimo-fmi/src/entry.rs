@@ -109,7 +109,7 @@ fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Fmu>, FmuUse, Parameters), 
     if problems.is_empty() && request.joined && usage != FmuUse::ModelExchange {
         problems.push(OpenProblem {
             parameter: Some("cosimo.use".into()),
-            message: "only FMUs for model exchange can be integrated together".into(),
+            message: "only FMUs for model exchange can be members of a monolithic group".into(),
             hint: None,
         });
     }
@@ -118,10 +118,10 @@ fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Fmu>, FmuUse, Parameters), 
         problems.push(OpenProblem {
             parameter: None,
             message: format!(
-                "FMU `{model}` is not made for {}, which alone can be integrated together with others",
+                "FMU `{model}` does not support {}, which a monolithic group requires",
                 usage.name()
             ),
-            hint: Some("take it out of the group, or export it for model exchange".into()),
+            hint: Some("remove it from the group, or export it for model exchange".into()),
         });
     }
     if problems.is_empty()

@@ -235,7 +235,7 @@ impl EventMode {
             let Some(interval) = interval else { continue };
             check(interval, periodic)?;
             if !shift.is_finite() || shift < 0.0 {
-                let words = format!("a clock is to tick for the first time {shift} s after the start");
+                let words = format!("invalid shift of a clock: {shift} s");
                 return Err(SimulatorError::new("fmi3GetShiftDecimal", words));
             }
             if periodic {
@@ -502,7 +502,10 @@ fn check(interval: f64, periodic: bool) -> Result<(), SimulatorError> {
     if interval.is_finite() && interval >= 0.0 && !(periodic && interval == 0.0) {
         return Ok(());
     }
-    let words = format!("a clock is to tick {} {interval} s", if periodic { "every" } else { "in" });
+    let words = format!(
+        "invalid interval of a {} clock: {interval} s",
+        if periodic { "periodic" } else { "countdown" }
+    );
     Err(SimulatorError::new("fmi3GetIntervalDecimal", words))
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn probe<I: NewInstance>(
         }
         Err(error) => {
             let words =
-                "which outputs answer inputs at once could not be tried, so the description is believed";
+                "direct feed-through could not be probed; the dependencies of the description are used";
             (declared, vec![format!("{words}: {error}")])
         }
     }
@@ -69,7 +69,7 @@ fn decoded(answer: &[u8]) -> Result<Pairs, String> {
         let (output, input) = line.split_once(' ')?;
         Some((output.parse().ok()?, input.parse().ok()?))
     };
-    text.lines().map(pair).collect::<Option<Pairs>>().ok_or_else(|| "the trial gave no answer".to_owned())
+    text.lines().map(pair).collect::<Option<Pairs>>().ok_or_else(|| "the trial returned no result".to_owned())
 }
 
 fn found<I: NewInstance>(
@@ -157,7 +157,7 @@ fn compare(ports: &Ports, declared: &Pairs, found: &Pairs) -> Vec<String> {
     let list = |pairs: Vec<&(usize, usize)>| {
         let name = |pair: &&(usize, usize)| {
             let Interface { inputs, outputs, .. } = &ports.interface;
-            format!("{} by {}", outputs[pair.0].name, inputs[pair.1].name)
+            format!("{} from {}", outputs[pair.0].name, inputs[pair.1].name)
         };
         let (shown, more) = pairs.split_at(pairs.len().min(5));
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
@@ -168,11 +168,11 @@ fn compare(ports: &Ports, declared: &Pairs, found: &Pairs) -> Vec<String> {
     let unseen: Vec<_> = declared.difference(found).filter(said).collect();
     let mut warnings = Vec::new();
     if !denied.is_empty() {
-        warnings.push(format!("outputs change at once that the description says do not: {}", list(denied)));
+        warnings.push(format!("direct feed-through that the description does not declare: {}", list(denied)));
     }
     if !unseen.is_empty() {
         warnings.push(format!(
-            "no trial changed outputs that the description says change at once: {}",
+            "direct feed-through that the description declares but no trial showed: {}",
             list(unseen)
         ));
     }

@@ -93,10 +93,10 @@ impl Fmu {
         {
             if fmu.is_corrupt() {
                 let problem =
-                    FileProblem::new("an instance of this FMU failed for good, and is still in use");
-                return Err(vec![
-                    problem.hint("end the run that failed; the standard allows no call to any instance"),
-                ]);
+                    FileProblem::new("an instance of this FMU returned `fatal` and is still in use");
+                return Err(vec![problem.hint(
+                    "end the failed run first: after `fatal` the standard allows no call to any instance",
+                )]);
             }
             return Ok(fmu);
         }

@@ -407,16 +407,16 @@ pub(crate) fn absent(function: &'static str) -> SimulatorError {
 pub(crate) fn refusal(fmu: &Fmu, usage: FmuUse, log: &MessageLog) -> String {
     let tool = match fmu.description.generation_tool.as_str() {
         _ if !fmu.capabilities(usage).needs_execution_tool => String::new(),
-        "" => " (it says that it needs the tool that made it)".into(),
-        tool => format!(" (it says that it needs the tool that made it: {tool})"),
+        "" => " (it requires the exporting tool)".into(),
+        tool => format!(" (it requires the exporting tool: {tool})"),
     };
-    format!("the FMU refuses to be instantiated{tool}{}", log.tail())
+    format!("the FMU could not be instantiated{tool}{}", log.tail())
 }
 
 /// Functions of the version that the description does not name.
 #[cold]
 pub(crate) fn other_version(function: &'static str) -> SimulatorError {
-    SimulatorError::new(function, "the library was bound as another version of FMI")
+    SimulatorError::new(function, "the library was loaded as another version of FMI")
 }
 
 /// What an instance lets its handle do, alike in all versions and, with `states`, in those that have states.
@@ -493,7 +493,7 @@ macro_rules! states {
             fn bring_back(&mut self, place: usize) -> Result<(), SimulatorError> {
                 let state = self.states[place];
                 if state.is_null() && self.functions.set_state.is_some() {
-                    return Err(SimulatorError::new("restore", "nothing was saved there"));
+                    return Err(SimulatorError::new("restore", "no state was saved"));
                 }
                 // SAFETY: the state was made by the instance.
                 unsafe { self.set_state(state) }
@@ -505,7 +505,7 @@ macro_rules! states {
                 // SAFETY: the state was made by the instance.
                 unsafe { self.serialized_size(state, &mut size)? };
                 if size > 1 << 40 {
-                    let message = format!("a state of {size} bytes is not believable");
+                    let message = format!("implausible size of the serialized state: {size} bytes");
                     return Err(SimulatorError::new($size, message));
                 }
                 let start = into.len();
@@ -532,7 +532,7 @@ pub(crate) struct CText(Vec<u8>);
 impl CText {
     pub(crate) fn of(&mut self, text: &[u8]) -> Result<*const c_char, SimulatorError> {
         if text.contains(&0) {
-            return Err(SimulatorError::new("set text", "a text with a NUL in it ends there"));
+            return Err(SimulatorError::new("set text", "a string must not contain a NUL character"));
         }
         self.0.clear();
         self.0.extend_from_slice(text);

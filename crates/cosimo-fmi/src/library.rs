@@ -175,6 +175,9 @@ impl FunctionSearch<'_> {
 pub(crate) fn missing_functions(path: &Path, missing: &[String]) -> FileProblem {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    FileProblem::new(format!("{name} lacks the function{} {list}", if missing.len() == 1 { "" } else { "s" }))
-        .hint("the binary does not keep what the description promises; tell the maker of the FMU")
+    FileProblem::new(format!(
+        "{name} does not export the function{} {list}",
+        if missing.len() == 1 { "" } else { "s" }
+    ))
+    .hint("binary and description of the FMU do not match; report this to its vendor")
 }

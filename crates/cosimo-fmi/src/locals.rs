@@ -152,7 +152,7 @@ pub(crate) fn notices(lost: Vec<String>, unreadable: Vec<String>) -> Vec<(&'stat
         let more = unreadable.len().saturating_sub(MOST);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let words = format!(
-            "the FMU does not let these variables be read, so they are recorded as NaN: {}{more}",
+            "these variables cannot be read from the FMU and are recorded as NaN: {}{more}",
             shown.join(", ")
         );
         notices.push(("run/unreadable", words));

@@ -54,9 +54,9 @@ impl MessageLog {
     pub(crate) fn tail(&self) -> String {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         match lines.len() {
-            0 => "; it said nothing about it".into(),
+            0 => "; it logged no message".into(),
             _ => format!(
-                "; its last words:{}",
+                "; last log messages:{}",
                 lines.iter().map(|line| format!("\n  {line}")).collect::<String>()
             ),
         }

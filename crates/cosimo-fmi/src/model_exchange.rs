@@ -164,7 +164,7 @@ fn smooth(group: &PortGroup) -> bool {
 /// The instance, if there is one.
 #[inline]
 pub(crate) fn live<I>(instance: &mut Option<I>) -> Result<&mut I, SimulatorError> {
-    instance.as_mut().ok_or_else(|| SimulatorError::new("enter", "the FMU was not instantiated"))
+    instance.as_mut().ok_or_else(|| SimulatorError::new("initialize", "the FMU was not instantiated"))
 }
 
 impl<O: EquationsOrigin> Equations for FmuEquations<O> {
@@ -255,7 +255,8 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
     fn jacobian(&mut self, interface: &Interface, into: &mut [f64]) -> Result<(), SimulatorError> {
         into.fill(0.0);
         let Some(columns) = &mut self.jacobian else {
-            let none = || SimulatorError::new("jacobian", "this FMU declares no derivatives");
+            let none =
+                || SimulatorError::new("jacobian", "this FMU does not provide directional derivatives");
             return if interface.feedthrough.is_empty() { Ok(()) } else { Err(none()) };
         };
         let instance = live(&mut self.instance)?;
@@ -263,7 +264,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
     }
 
     fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
-        let none = || SimulatorError::new("linearise", "this FMU declares no derivatives");
+        let none = || SimulatorError::new("linearise", "this FMU does not provide directional derivatives");
         self.tangents.as_mut().ok_or_else(none)?.fill(live(&mut self.instance)?, into)
     }
 
@@ -302,8 +303,8 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
             Some(LineEnd { flow, effort, .. }) => Err(SimulatorError::new(
                 "line",
                 format!(
-                    "the flow `{}` depends directly on the effort `{}`, or the FMU does not deny it: a line cannot end \
-                     there; where it is the description that says too little, \"cosimo.feedthrough\" = \"probed\" finds out",
+                    "the flow `{}` has (or may have) direct feed-through from the effort `{}`: a line cannot end there; if the \
+                     description only lacks dependencies, set \"cosimo.feedthrough\" = \"probed\"",
                     outputs[*flow].name, inputs[*effort].name
                 ),
             )),
@@ -327,7 +328,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
     }
 
     fn foreign(_bytes: usize) -> String {
-        "these bytes are no state of this FMU".into()
+        "the bytes are not a serialized state of this FMU".into()
     }
 
     fn notices(&mut self) -> Vec<(&'static str, String)> {
@@ -406,15 +407,16 @@ pub(crate) fn settle_events(
 pub(crate) fn announced(update: &EventUpdate, at: f64) -> Result<f64, SimulatorError> {
     let next = update.next_event.unwrap_or(f64::INFINITY);
     if next <= at || next.is_nan() {
-        let words = format!("the FMU announces an event at t = {next} s when it is {at} s already");
+        let words = format!(
+            "the FMU announces its next event at t = {next} s, which is before the current time {at} s"
+        );
         return Err(SimulatorError::new("event", words));
     }
     Ok(next)
 }
 
 pub(crate) fn unsettled(at: f64) -> SimulatorError {
-    let words =
-        format!("the event at t = {at} s does not settle: after {ROUNDS} rounds the FMU asks for another");
+    let words = format!("the event iteration at t = {at} s does not converge within {ROUNDS} iterations");
     SimulatorError::new("event", words)
 }
 
@@ -503,8 +505,8 @@ impl<O: EquationsOrigin> FmuEquations<O> {
         let rollback = parameters.rollback != Rollback::None;
         if rollback && known.can_go_back() && !parameters.solver.rewinds_exactly {
             ports.interface.warnings.push(format!(
-                "the solver \"{}\" starts anew wherever it is rewound or saved; the same run gives the same bits, but \
-                 a step that is repeated differs within the tolerances from one that was never taken back",
+                "the solver \"{}\" restarts at every rollback and save; runs are reproducible, but a repeated step differs \
+                 within the tolerances from the same step without rollback",
                 parameters.solver.name
             ));
         }

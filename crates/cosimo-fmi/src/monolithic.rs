@@ -146,10 +146,10 @@ fn settle(
     let said = request.options.iter().any(|(name, _)| name == "cosimo.solver");
     if let Some(other) = solvers.iter().position(|solver| solver.name != solvers[0].name).filter(|_| !said) {
         let message = format!(
-            "`{}` is to be integrated by `{}`, but `{}`, which is joined with it, by `{}`",
+            "members of one monolithic group have different solvers: `{}` has `{}`, `{}` has `{}`",
             request.members[0].name, solvers[0].name, request.members[other].name, solvers[other].name
         );
-        let hint = Some("say `solver` once, where they are joined".into());
+        let hint = Some("set `solver` once, for the group".into());
         let parameter = Some("cosimo.solver".into());
         return Err(vec![(Some(other), OpenProblem { parameter, message, hint })]);
     }
@@ -436,9 +436,9 @@ impl MonolithicInstance {
         let (place, words) = match trouble {
             MemberFailure::Fmu(error) => return error,
             MemberFailure::Stuck { place, residual, iterations } => {
-                (place, format!("after {iterations} iterations it is {residual:e} away from what drives it"))
+                (place, format!("after {iterations} iterations the residual is {residual:e}"))
             }
-            MemberFailure::Restless(place) => (place, format!("it still changes after {ROUNDS} rounds")),
+            MemberFailure::Restless(place) => (place, format!("it still changes after {ROUNDS} iterations")),
         };
         let path: Vec<&str> = self
             .net
@@ -523,7 +523,7 @@ impl Instance for MonolithicInstance {
     }
 
     fn configure(&mut self, _setting: &StartValue) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("configure", "FMUs that are joined are configured one by one"))
+        Err(SimulatorError::new("configure", "members of a monolithic group are configured one by one"))
     }
 
     fn set(&mut self, _kind: VariableType, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
@@ -548,11 +548,17 @@ impl Instance for MonolithicInstance {
     }
 
     fn set_parcel(&mut self, _: VariableType, _: u32, _: &[u8]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("set text", "FMUs that are joined exchange no texts"))
+        Err(SimulatorError::new(
+            "set text",
+            "members of a monolithic group do not exchange strings or binaries",
+        ))
     }
 
     fn get_parcel(&mut self, _: VariableType, _: u32, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("get text", "FMUs that are joined exchange no texts"))
+        Err(SimulatorError::new(
+            "get text",
+            "members of a monolithic group do not exchange strings or binaries",
+        ))
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
@@ -582,7 +588,8 @@ impl Instance for MonolithicInstance {
     }
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let damaged = || SimulatorError::new("thaw", "these bytes are no state of these FMUs");
+        let damaged =
+            || SimulatorError::new("deserialize state", "the bytes are not a serialized state of these FMUs");
         let (inputs, mut rest) = from.split_at_checked(8 * self.inputs.len()).ok_or_else(damaged)?;
         for (input, bytes) in self.inputs.iter_mut().zip(inputs.as_chunks().0) {
             *input = f64::from_le_bytes(*bytes);
@@ -599,7 +606,7 @@ impl Instance for MonolithicInstance {
     }
 
     fn derivatives(&mut self, _of: &[u32], _by: u32, _into: &mut [f64]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("derivatives", "FMUs that are joined declare no derivatives"))
+        Err(SimulatorError::new("derivatives", "a monolithic group does not provide directional derivatives"))
     }
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn of_joined(given: &[(String, Value)]) -> Result<Parameters, Vec<Ope
             return option(name, value, &mut parameters);
         }
         let hint = suggest(name, MODEL_EXCHANGE.into_iter());
-        Err((format!("there is no option `{name}` of FMUs that are integrated together"), Some(hint)))
+        Err((format!("a monolithic group has no option `{name}`"), Some(hint)))
     });
     if problems.is_empty() { Ok(parameters) } else { Err(problems) }
 }
@@ -175,7 +175,7 @@ fn misplaced(
             .map(|usage| usage.name())
             .collect();
         let message =
-            format!("FMU `{model}` is not made for {}, only for {}", usage.name(), there.join(" and "));
+            format!("FMU `{model}` does not support {}, only {}", usage.name(), there.join(" and "));
         problem("cosimo.use", message, None);
         return problems;
     }
@@ -207,7 +207,8 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             parameters.substep = Some(*number as u32);
         }
         ("cosimo.substep", other) => {
-            let hint = "it splits each macro step, so that assumed inputs reach an FMU that holds them";
+            let hint =
+                "it splits each macro step, so that extrapolated inputs reach an FMU that holds its inputs";
             let found = other.describe();
             let message = format!("`{name}` must be a whole number from 1 to 1e6, got {found}");
             return Err((message, Some(hint.into())));
@@ -220,7 +221,7 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             if let Some((absent, remedy)) =
                 ABSENT.iter().find(|(name, _)| *other == Value::Text((*name).into()))
             {
-                let words = format!("the solver \"{absent}\" is not in this build of Cosimo");
+                let words = format!("the solver \"{absent}\" is not included in this build of Cosimo");
                 return Err((words, Some((*remedy).into())));
             }
             let known: Vec<_> = INTEGRATORS.iter().map(|entry| (entry.name, *entry)).collect();
@@ -297,7 +298,7 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Start
     if !settable(variable) {
         let (why, hint) = match variable.causality {
             Causality::StructuralParameter => {
-                ("is a structural parameter; Cosimo cannot resize an FMU yet".to_owned(), None)
+                ("is a structural parameter; Cosimo cannot change these yet".to_owned(), None)
             }
             Causality::Input => (
                 "is an input, not a parameter".to_owned(),
@@ -403,7 +404,7 @@ fn beyond(description: &Description, name: &str, setting: &StartValue) -> Option
     let Values::Numbers(numbers) = &setting.values else { return None };
     let wrong = numbers.iter().find(|number| !limits.contains(**number))?;
     let (model, wrong) = (&description.model_name, number_text(*wrong));
-    Some(format!("`{name}` of FMU `{model}` is {wrong}, but allowed is {limits}"))
+    Some(format!("`{name}` of FMU `{model}` is {wrong}, allowed: {limits}"))
 }
 
 /// The smallest and the largest value of a type of whole numbers.
@@ -458,7 +459,7 @@ fn wanted(variable: &Variable) -> String {
             Some((least, most)) => {
                 format!("a whole number from {least} to {most}")
             }
-            None => format!("left alone: Cosimo cannot set values of type {} yet", kind.name()),
+            None => format!("left unset: Cosimo cannot set values of type {} yet", kind.name()),
         },
     }
 }

@@ -82,7 +82,7 @@ pub fn binary(folder: &Path, description: &Description, usage: FmuUse) -> Result
         )));
     };
     let Some(InterfaceInfo { identifier, .. }) = description.offer(usage) else {
-        return Err(FileProblem::new(format!("the FMU is not made for {}", usage.name())));
+        return Err(FileProblem::new(format!("the FMU does not support {}", usage.name())));
     };
     if identifier.is_empty() || identifier.contains(['/', '\\', '\0']) {
         return Err(FileProblem::new(format!(
@@ -100,21 +100,21 @@ pub fn binary(folder: &Path, description: &Description, usage: FmuUse) -> Result
     let there = present(folder);
     if there.iter().any(|name| name == wanted) {
         return Err(FileProblem::new(format!(
-            "there is no {identifier}.{} in binaries/{wanted}, where `modelIdentifier` says it is",
+            "{identifier}.{} (as `modelIdentifier`) is missing in binaries/{wanted}",
             here.ending
         ))
-        .hint("the description and the binary do not belong together; export the FMU again"));
+        .hint("description and binary do not match; re-export the FMU"));
     }
     let (found, hint) = if there.is_empty() && folder.join("sources").is_dir() {
         ("it has source code only".into(), "compile its sources, or ask for an FMU with binaries")
     } else if there.is_empty() {
-        ("it has no binary at all".into(), "export it again with binaries")
+        ("it has no binary at all".into(), "re-export it with binaries")
     } else {
         let list: Vec<String> = there.iter().map(|name| known_as(name)).collect();
         (format!("it has {}", list.join(", ")), "export it for this platform, or run Cosimo on one of these")
     };
     Err(FileProblem::new(format!(
-        "the FMU has no binary for this machine: expected binaries/{wanted}, {found}"
+        "the FMU has no binary for this platform: expected binaries/{wanted}, {found}"
     ))
     .hint(hint))
 }
@@ -138,24 +138,24 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, FileProblem> {
     let Some(elf) = elf::read(&bytes) else {
         let found = if bytes.starts_with(b"MZ") { "it is one for Windows" } else { "it is not an ELF file" };
         return Err(FileProblem::new(format!("{name} is not a shared library for Linux ({found})"))
-            .hint("the FMU was packed wrongly; export it again"));
+            .hint("the FMU was packed wrongly; re-export it"));
     };
     let (wanted, _) = elf::machine(std::env::consts::ARCH).unwrap_or((elf.machine, elf.bits));
     if elf.machine != wanted || elf.bits != usize::BITS {
         return Err(FileProblem::new(format!(
-            "{name} is made for {}, {} bits; this is {}, {} bits",
+            "{name} is compiled for {}, {} bits; this machine is {}, {} bits",
             elf::machine_name(elf.machine),
             elf.bits,
             elf::machine_name(wanted),
             usize::BITS
         ))
-        .hint("export the FMU for this machine, or run a Cosimo that was built for the FMU's"));
+        .hint("export the FMU for this platform, or use a Cosimo built for that of the FMU"));
     }
     let length = bytes.len() as u64;
     if elf.length.is_none_or(|needed| needed > length) {
         let wanted = elf.length.map_or("more".into(), |needed| format!("at least {needed}"));
-        return Err(FileProblem::new(format!("{name} is cut off: wanted {wanted} bytes, got {length}"))
-            .hint("the FMU was packed wrongly or damaged on its way here; export or fetch it again"));
+        return Err(FileProblem::new(format!("{name} is truncated: expected {wanted} bytes, got {length}"))
+            .hint("the FMU is damaged; download or re-export it"));
     }
     Ok(Some(elf))
 }
@@ -172,7 +172,7 @@ pub(crate) fn missing_needs(path: &Path) -> Option<FileProblem> {
         FileProblem::new(format!(
             "{name} cannot be loaded: it needs {list}, which this machine does not have"
         ))
-        .hint("install it, or name its folder in LD_LIBRARY_PATH"),
+        .hint("install it, or add its folder to LD_LIBRARY_PATH"),
     )
 }
 
@@ -181,9 +181,9 @@ pub(crate) fn explain_refusal(path: &Path, said: &str) -> FileProblem {
     missing_needs(path).unwrap_or_else(|| {
         let problem = FileProblem::new(format!("{} cannot be loaded: {said}", file_name(path)));
         if said.contains("_Py") || said.contains("undefined symbol: Py") {
-            problem.hint("the FMU was made for another Python: name that one's library in COSIMO_LIBPYTHON")
+            problem.hint("the FMU was built for another Python version: set COSIMO_LIBPYTHON to its library")
         } else if said.contains("undefined symbol") {
-            problem.hint("the FMU was linked without a library that it uses; tell its maker")
+            problem.hint("the FMU was not linked with a library that it uses; report this to its vendor")
         } else {
             problem
         }

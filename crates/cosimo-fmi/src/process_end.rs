@@ -193,7 +193,7 @@ mod unix {
             let mut line = StackLine::default();
             line.put(b"\nwaiting for ");
             line.put_call(&call);
-            line.put(b" to return; the same signal once more ends the run without it\n");
+            line.put(b" to return; send the signal again to end the run without waiting\n");
             line.write();
         }
     }
@@ -212,8 +212,10 @@ mod unix {
                     line.put_call(&call);
                     line.put(b" crashed: ");
                 }
-                None if library::is_foreign() => line.put(b"\nerror: the process crashed outside of a call into an FMU, perhaps in a thread of one: "),
-                None => line.put(b"\nerror: Cosimo crashed, which is a bug of it: "),
+                None if library::is_foreign() => line.put(
+                    b"\nerror: the process crashed outside of an FMI call, perhaps in a thread of an FMU: ",
+                ),
+                None => line.put(b"\nerror: Cosimo crashed, which is a bug in Cosimo: "),
             }
             line.put(name.as_bytes());
             line.put_rows();
@@ -246,7 +248,7 @@ mod unix {
         line.put(b"\nerror: ");
         match site::present(true) {
             Some(call) => line.put_call(&call),
-            None => line.put(b"an FMU, outside of every call,"),
+            None => line.put(b"an FMU, outside of FMI calls,"),
         }
         line.put(b" ended the process by `exit`");
         line.put_rows();

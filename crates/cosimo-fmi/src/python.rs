@@ -76,7 +76,7 @@ pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, FileProblem> {
     match (named.and_then(version), version(&name)) {
         (Some(wanted), Some(present)) if wanted != present => {
             let path = found.library.display();
-            Err(FileProblem::new(format!("the FMU runs in Python {wanted}, got Python {present}: {path}"))
+            Err(FileProblem::new(format!("the FMU requires Python {wanted}, got Python {present}: {path}"))
                 .hint(remedy(wanted)))
         }
         _ => Ok(Some(found)),
@@ -91,10 +91,10 @@ fn chosen_library(library: PathBuf) -> Result<Python, FileProblem> {
     let shown = library.display();
     if !library.is_file() {
         return Err(FileProblem::new(format!(
-            "the FMU runs in Python, and {CHOICE} names {shown}, which is no file"
+            "the FMU requires Python, but {CHOICE} names {shown}, which is not a file"
         ))
         .hint(
-            "name the shared library of Python there, as in /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+            "set it to the shared library of Python, as in /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
         ));
     }
     // Beside `lib` or above a `lib/x86_64-linux-gnu`; without a program Python knows where it was installed.
@@ -119,7 +119,7 @@ fn ask_once(wanted: Option<&str>) -> Result<Python, FileProblem> {
 /// Asks a Python for its own library.
 fn ask(program: &str, wanted: Option<&str>) -> Result<Python, FileProblem> {
     let unknown = |reason: String| {
-        FileProblem::new(format!("the FMU runs in Python, which cannot be loaded: {reason}"))
+        FileProblem::new(format!("the FMU requires Python, which cannot be loaded: {reason}"))
             .hint(remedy(wanted.unwrap_or("3.11")))
     };
     let output = std::process::Command::new(program)
@@ -130,14 +130,14 @@ fn ask(program: &str, wanted: Option<&str>) -> Result<Python, FileProblem> {
     let text = String::from_utf8_lossy(&output.stdout);
     let mut lines = text.lines();
     let (Some(path), Some(version), true) = (lines.next(), lines.next(), output.status.success()) else {
-        return Err(unknown(format!("`{program}` does not say where it is")));
+        return Err(unknown(format!("`{program}` does not report its location")));
     };
     let candidates: Vec<&str> = lines.collect();
     match candidates.iter().map(PathBuf::from).find(|candidate| candidate.is_file()) {
         Some(library) => Ok(Python { library, program: Some(path.into()) }),
         None => {
             let problem = FileProblem::new(format!(
-                "the FMU runs in Python, and {path} (Python {version}) has no shared library; looked for {}",
+                "the FMU requires Python, but {path} (Python {version}) has no shared library; searched for {}",
                 candidates.join(", ")
             ));
             Err(problem.hint(remedy(wanted.unwrap_or(version))))
@@ -165,7 +165,7 @@ fn claim_module(fmu: &Path) -> Result<(), FileProblem> {
     let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
     if claimed.get(name).is_some_and(|earlier| *earlier != code) {
         return Err(FileProblem::new(format!(
-            "the FMU's Python module is called `{name}`, and so is a different module of another FMU; \
+            "the FMU's Python module `{name}` has the same name as a different module of another FMU; \
              one Python can hold only one of them"
         ))
         .hint(format!("rename one {name}.py and build its FMU again")));
@@ -185,7 +185,7 @@ fn start(python: &Python, needed: Option<&str>) -> Result<(), FileProblem> {
         return same_version(earlier, path);
     }
     let failed = |error: libloading::Error| {
-        FileProblem::new(format!("the FMU runs in Python, and {} cannot be loaded: {error}", path.display()))
+        FileProblem::new(format!("the FMU requires Python, but {} cannot be loaded: {error}", path.display()))
             .hint(format!("name another Python in {CHOICE}"))
     };
     // Global, because an FMU and the modules of Python look for its functions without saying where.
@@ -211,9 +211,9 @@ fn same_version(earlier: &Path, wanted: &Path) -> Result<(), FileProblem> {
     let (present, other) = (name(earlier), name(wanted));
     match (version(&present), version(&other)) {
         (Some(present), Some(other)) if present != other => Err(FileProblem::new(format!(
-            "the FMU runs in Python {other}, and another FMU in Python {present}; one process can hold only one"
+            "the FMU requires Python {other}, another FMU Python {present}; one process can load only one"
         ))
-        .hint("build both FMUs for one Python")),
+        .hint("build both FMUs for the same Python version")),
         _ => Ok(()),
     }
 }
@@ -290,7 +290,7 @@ mod tests {
         assert!(same_version(&path("libpython3.11.so.1.0"), &path("libpython3.11.so")).is_ok());
         assert!(same_version(&path("libpython3.11.so.1.0"), &path("libpython3.so")).is_ok());
         let problem = same_version(&path("libpython3.11.so.1.0"), &path("libpython3.9.so.1.0")).unwrap_err();
-        assert!(problem.message.contains("Python 3.9, and another FMU in Python 3.11"), "{problem}");
+        assert!(problem.message.contains("Python 3.9, another FMU Python 3.11"), "{problem}");
     }
 
     #[test]
@@ -301,6 +301,6 @@ mod tests {
         assert!(problem.contains("`no-python-here` cannot be started"), "{problem}");
         assert!(problem.contains("set COSIMO_LIBPYTHON=/path/to/libpython3.9.so.1.0"), "{problem}");
         let problem = ask("true", None).unwrap_err().to_string();
-        assert!(problem.contains("`true` does not say where it is"), "{problem}");
+        assert!(problem.contains("`true` does not report its location"), "{problem}");
     }
 }

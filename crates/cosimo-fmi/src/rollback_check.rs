@@ -68,8 +68,8 @@ fn run(
     }
     if worst > 0.0 {
         return Ok(RollbackCheck::Doubtful(format!(
-            "a restored state is not quite the saved one: the same step came out differently by {worst:.1e} of \
-             what the outputs moved"
+            "a restored state differs slightly from the saved one: the repeated step differs by {worst:.1e} of \
+             the change of the outputs"
         )));
     }
     Ok(RollbackCheck::Exact)
@@ -79,9 +79,9 @@ fn broken(how: String) -> SimulatorError {
     SimulatorError::new(
         "restore",
         format!(
-            "the FMU promises to save and restore its state, but it does not: {how}. Every rejected step would \
-             go on from a wrong place. Choose a method that does not rewind; `cosimo.rollback = \"none\"` among the \
-             component's parameters shows which ones are left"
+            "the FMU declares that it can save and restore its state, but it cannot: {how}. Every rejected step would \
+             continue from a wrong state. Choose a method without rollback; with `cosimo.rollback = \"none\"` among the \
+             component's parameters Cosimo rejects all others"
         ),
     )
 }

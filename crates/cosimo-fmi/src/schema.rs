@@ -79,14 +79,14 @@ pub(crate) fn interfaces<'a, 'i>(
     let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
     if cosimulation.is_none() && exchange.is_none() {
         let offers = if child(root, "ScheduledExecution").is_some() {
-            "for scheduled execution only"
+            "scheduled execution only"
         } else {
-            "for nothing"
+            "no interface type"
         };
         reader.problem_hint(
             root,
-            format!("the FMU is made {offers}; expected `<CoSimulation>` or `<ModelExchange>`"),
-            "export it again for co-simulation or model exchange",
+            format!("the FMU supports {offers}; expected `<CoSimulation>` or `<ModelExchange>`"),
+            "re-export it for co-simulation or model exchange",
         );
     }
     (cosimulation, exchange)
@@ -160,7 +160,7 @@ pub(crate) fn model_variables<'a, 'i>(
 
 pub(crate) fn derivative_of_nothing(reader: &mut XmlReader<'_>, node: Node<'_, '_>, derivative: &Variable) {
     let name = &derivative.name;
-    reader.problem(node, format!("`{name}` is listed as a derivative, but does not say of which state"));
+    reader.problem(node, format!("`{name}` is listed as a derivative, but has no attribute `derivative`"));
 }
 
 /// Name and value reference of a variable.

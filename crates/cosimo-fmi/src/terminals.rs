@@ -33,7 +33,7 @@ fn parse(text: &str, description: &mut Description) -> Result<(), FileProblem> {
             if !known.contains(variable) {
                 reader.warning(
                     member,
-                    format!("terminal `{name}` speaks of `{variable}`, which does not exist"),
+                    format!("terminal `{name}` refers to `{variable}`, which does not exist"),
                 );
                 continue;
             }

@@ -196,7 +196,7 @@ mod child {
         };
         Err(match last {
             Some((name, call)) => Crash { simulator: Some(name), what: format!("{how} in {call}") },
-            None => Crash { simulator: None, what: format!("an FMU {how} outside of every call") },
+            None => Crash { simulator: None, what: format!("an FMU {how} outside of FMI calls") },
         })
     }
 }

@@ -152,7 +152,8 @@ impl Waves {
     ) -> Result<&[Segment], SimulatorError> {
         let Waves { list, segments } = self;
         if let Some(end) = inputs.ends.iter().find(|end| list.iter().all(|wave| wave.port != end.effort)) {
-            let words = format!("no line can end at input {}: the FMU has no wave for it", end.effort);
+            let words =
+                format!("no line can end at input {}: the FMU has no wave variables for it", end.effort);
             return Err(SimulatorError::new("line", words));
         }
         let (count, from) = (inputs.segments.len(), window.from.seconds());

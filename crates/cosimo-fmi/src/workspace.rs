@@ -56,7 +56,7 @@ pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, FileProblem> {
     let locked = locked.map_err(|error| {
         let _ = fs::remove_dir_all(&draft);
         FileProblem::new(format!("its resources cannot be copied to {}: {error}", cache.display()))
-            .hint("every run has a copy of its own, which needs room in the cache")
+            .hint("every run needs a private copy of the resources in the cache; free some disk space")
     })?;
     made.push(PrivateFolder { process, from: unpacked.to_owned(), copy: copy.clone(), _lock: locked });
     Ok(copy)

@@ -71,7 +71,7 @@ fn two_threads_share_one_python_and_end_cleanly() {
 #[test]
 fn without_a_python_it_is_said_what_is_missing() {
     let Some(folder) = coupled("python-missing") else { return };
-    let wanted = "the unit runs in Python, which cannot be loaded: `python3` cannot be started";
+    let wanted = "the FMU requires Python, which cannot be loaded: `python3` cannot be started";
     for args in [["run", "system.toml"], ["info", "Mass3.fmu"]] {
         let output =
             command(&folder, &args).env_remove("COSIMO_LIBPYTHON").env("PATH", &folder).output().unwrap();
@@ -81,7 +81,10 @@ fn without_a_python_it_is_said_what_is_missing() {
         let output =
             command(&folder, &args).env("COSIMO_LIBPYTHON", "/nowhere/libpython3.so").output().unwrap();
         let told = text(&output);
-        assert!(told.contains("COSIMO_LIBPYTHON names /nowhere/libpython3.so, which is no file"), "{told}");
+        assert!(
+            told.contains("COSIMO_LIBPYTHON names /nowhere/libpython3.so, which is not a file"),
+            "{told}"
+        );
     }
 }
 

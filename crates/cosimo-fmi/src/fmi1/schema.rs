@@ -63,9 +63,7 @@ pub(crate) fn read(reader: &mut XmlReader<'_>, root: Node<'_, '_>, version: &str
         let maker = root.attribute("generationTool").map_or(String::new(), |tool| format!(" ({tool})"));
         reader.problem_hint(
             tool,
-            format!(
-                "this FMI 1.0 FMU is a tool coupling: it only passes calls on to the tool that made it{maker}"
-            ),
+            format!("this FMI 1.0 FMU is a tool coupling, which requires the exporting tool{maker}"),
             "export it as a stand-alone FMU, best in FMI 2.0 or 3.0",
         );
     } else if cosimulation.is_none() {
@@ -102,7 +100,7 @@ fn coupling(tool: Node<'_, '_>) -> Option<(&'static str, String)> {
         .filter_map(|name| model.attribute(name).map(str::to_owned))
         .collect();
     if model.attribute("manualStart").is_some_and(|text| matches!(text.trim(), "true" | "1")) {
-        parts.push("to be started by hand".into());
+        parts.push("to be started manually".into());
     }
     Some(("tool model", parts.join(", ")))
 }

@@ -516,8 +516,8 @@ impl CoSimulationInstance for Fmi3Instance {
         let inside = until > from + rounding && until < from + size - rounding;
         if early == 0 && inside {
             let message = format!(
-                "the FMU says that it is at t = {until} s, but it was to go to {} s and does not say that it \
-                 returned early{}",
+                "the FMU stopped at t = {until} s instead of {} s without reporting an \
+                 early return{}",
                 from + size,
                 self.handle.log.tail()
             );
@@ -558,7 +558,7 @@ impl CoSimulationInstance for Fmi3Instance {
             1 => Ok((interval, IntervalQualifier::Unchanged)),
             2 => Ok((interval, IntervalQualifier::Changed)),
             other => {
-                let message = format!("the FMU qualifies an interval by {other}");
+                let message = format!("invalid interval qualifier {other}");
                 Err(SimulatorError::new("fmi3GetIntervalDecimal", message))
             }
         }

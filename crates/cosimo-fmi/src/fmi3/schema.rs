@@ -95,7 +95,7 @@ fn variables(reader: &mut XmlReader<'_>, root: Node<'_, '_>, units: &Units<'_>) 
     for node in model_variables(reader, root) {
         let tag = node.tag_name().name();
         let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == tag) else {
-            reader.warning(node, format!("`<{tag}>` is not a type of FMI 3.0 and is left out"));
+            reader.warning(node, format!("`<{tag}>` is not a type of FMI 3.0 and is ignored"));
             continue;
         };
         let Some((name, reference)) = identity(reader, node) else { continue };

@@ -19,34 +19,34 @@ fn no_binary_for_this_machine() {
     };
     assert_eq!(
         with("others.fmu", &["binaries/win64/mass.dll", "binaries/aarch64-linux/mass.so"]),
-        "others.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has aarch64-linux, win64 \
+        "others.fmu: the FMU has no binary for this platform: expected binaries/linux64, it has aarch64-linux, win64 \
          (x86_64-windows) (export it for this platform, or run Cosimo on one of these)"
     );
     // SimulationX packs empty folders for platforms that it did not serve.
     assert_eq!(
         with("empty.fmu", &["binaries/linux64/", "binaries/linux32/", "binaries/win64/mass.dll"]),
-        "empty.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has win64 (x86_64-windows) \
+        "empty.fmu: the FMU has no binary for this platform: expected binaries/linux64, it has win64 (x86_64-windows) \
          (export it for this platform, or run Cosimo on one of these)"
     );
     assert_eq!(
         with("sources.fmu", &["sources/mass.c"]),
-        "sources.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has source code only (compile \
+        "sources.fmu: the FMU has no binary for this platform: expected binaries/linux64, it has source code only (compile \
          its sources, or ask for an FMU with binaries)"
     );
     assert_eq!(
         with("none.fmu", &[]),
-        "none.fmu: the FMU has no binary for this machine: expected binaries/linux64, it has no binary at all (export it \
-         again with binaries)"
+        "none.fmu: the FMU has no binary for this platform: expected binaries/linux64, it has no binary at all \
+         (re-export it with binaries)"
     );
     assert_eq!(
         with("name.fmu", &["binaries/linux64/other.so"]),
-        "name.fmu: there is no mass.so in binaries/linux64, where `modelIdentifier` says it is (the description and the \
-         binary do not belong together; export the FMU again)"
+        "name.fmu: mass.so (as `modelIdentifier`) is missing in binaries/linux64 (description and binary do not match; \
+         re-export the FMU)"
     );
     assert_eq!(
         with("text.fmu", &["binaries/linux64/mass.so"]),
         "text.fmu: mass.so is not a shared library for Linux (it is not an ELF file) (the FMU was packed wrongly; \
-         export it again)"
+         re-export it)"
     );
 }
 
@@ -65,13 +65,13 @@ fn another_machine() {
     };
     assert_eq!(
         with("arm.fmu", 18, 183),
-        "arm.fmu: mass.so is made for aarch64, 64 bits; this is x86_64, 64 bits (export the FMU for this machine, or \
-         run a Cosimo that was built for the FMU's)"
+        "arm.fmu: mass.so is compiled for aarch64, 64 bits; this machine is x86_64, 64 bits (export the FMU for this \
+         platform, or use a Cosimo built for that of the FMU)"
     );
     assert_eq!(
         with("narrow.fmu", 4, 1),
-        "narrow.fmu: mass.so is made for x86_64, 32 bits; this is x86_64, 64 bits (export the FMU for this machine, or \
-         run a Cosimo that was built for the FMU's)"
+        "narrow.fmu: mass.so is compiled for x86_64, 32 bits; this machine is x86_64, 64 bits (export the FMU for this \
+         platform, or use a Cosimo built for that of the FMU)"
     );
 }
 
@@ -85,7 +85,7 @@ fn a_library_that_is_not_there() {
     assert_eq!(
         refusal(&folder, "mass.fmu", &[]),
         "mass.fmu: mass.so cannot be loaded: it needs `libgone.so.3`, which this machine does not have (install it, or \
-         name its folder in LD_LIBRARY_PATH)"
+         add its folder to LD_LIBRARY_PATH)"
     );
 }
 
@@ -130,7 +130,7 @@ fn a_symbol_that_is_nowhere() {
     assert!(message.starts_with("mass.fmu: mass.so cannot be loaded: "), "{message}");
     assert!(
         message.ends_with(
-            "undefined symbol: nowhere (the FMU was linked without a library that it uses; tell its maker)"
+            "undefined symbol: nowhere (the FMU was not linked with a library that it uses; report this to its vendor)"
         ),
         "{message}"
     );
@@ -140,17 +140,17 @@ fn a_symbol_that_is_nowhere() {
 fn functions_that_are_promised_but_missing() {
     let folder = folder("functions");
     build_fmu(&folder, 2, "mass", &[], &["-DNO_STATE_FUNCTIONS"]);
-    let hint = "(the binary does not keep what the description promises; tell the maker of the FMU)";
+    let hint = "(binary and description of the FMU do not match; report this to its vendor)";
     assert_eq!(
         refusal(&folder, "mass.fmu", &[]),
         format!(
-            "mass.fmu: mass.so lacks the functions `fmi2GetFMUstate`, `fmi2SetFMUstate`, `fmi2FreeFMUstate` {hint}"
+            "mass.fmu: mass.so does not export the functions `fmi2GetFMUstate`, `fmi2SetFMUstate`, `fmi2FreeFMUstate` {hint}"
         )
     );
     build_fmu(&folder, 2, "mass", &[], &["-DfmiDoStep", "-Dfmi2DoStep=fmi2Other"]);
     assert_eq!(
         refusal(&folder, "mass.fmu", &[]),
-        format!("mass.fmu: mass.so lacks the function `fmi2DoStep` {hint}")
+        format!("mass.fmu: mass.so does not export the function `fmi2DoStep` {hint}")
     );
     // An FMI 3.0 description around an FMI 2.0 binary.
     library("fmi2.c", &[TOKEN, "-DMASS"], &folder.join("old.so"));
@@ -159,7 +159,10 @@ fn functions_that_are_promised_but_missing() {
         &[("modelDescription.xml", MASS3.as_bytes()), ("binaries/x86_64-linux/mass.so", &old)];
     archive(&folder.join("mixed.fmu"), entries);
     let message = refusal(&folder, "mixed.fmu", &[]);
-    assert!(message.starts_with("mixed.fmu: mass.so lacks the functions `fmi3FreeInstance`, "), "{message}");
+    assert!(
+        message.starts_with("mixed.fmu: mass.so does not export the functions `fmi3FreeInstance`, "),
+        "{message}"
+    );
 }
 
 #[test]

@@ -185,8 +185,8 @@ fn trap_t10_what_a_restored_state_lacks_is_measured() {
     let error = begin("0.0").unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "simulator `mass` failed at t = 0 s: `restore` failed: the FMU promises to save and restore its state, \
-             but it does not: `v` was 0 and is -0.2 at once."
+            "simulator `mass` failed at t = 0 s: `restore` failed: the FMU declares that it can save and restore \
+             its state, but it cannot: `v` was 0 and is -0.2 at once."
         ),
         "{error}"
     );
@@ -194,7 +194,7 @@ fn trap_t10_what_a_restored_state_lacks_is_measured() {
     let (_, rehearsal) = almost.rollback_checks().nth(1).unwrap();
     let RollbackCheck::Doubtful(words) = rehearsal else { panic!("{rehearsal:?}") };
     // A ten-thousandth of the velocity over the step is two of the way's, beside one of its own.
-    assert!(words.contains("came out differently by 3.0e-4 of what the outputs moved"), "{words}");
+    assert!(words.contains("differs by 3.0e-4 of the change of the outputs"), "{words}");
     assert!(almost.warnings().iter().any(|warning| warning.code == "run/doubtful-rollback"));
     assert!(begin("1.0").unwrap().rollback_checks().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Exact));
 }

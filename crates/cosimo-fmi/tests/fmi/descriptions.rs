@@ -72,7 +72,8 @@ fn units_are_taken_from_definitions_types_and_names() {
 
 #[test]
 fn other_kinds_of_fmus_are_refused() {
-    let hint = "expected `<CoSimulation>` or `<ModelExchange>` (export it again for co-simulation or model exchange)";
+    let hint =
+        "expected `<CoSimulation>` or `<ModelExchange>` (re-export it for co-simulation or model exchange)";
     assert_eq!(
         problems(&changed(MASS2, &[("fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"")])),
         [
@@ -83,11 +84,11 @@ fn other_kinds_of_fmus_are_refused() {
     );
     assert_eq!(
         problems(&changed(MASS2, &[("<CoSimulation", "<Nothing")])),
-        [format!("modelDescription.xml:2:1: the FMU is made for nothing; {hint}")]
+        [format!("modelDescription.xml:2:1: the FMU supports no interface type; {hint}")]
     );
     assert_eq!(
         problems(&changed(MASS3, &[("<CoSimulation", "<ScheduledExecution")])),
-        [format!("modelDescription.xml:2:1: the FMU is made for scheduled execution only; {hint}")]
+        [format!("modelDescription.xml:2:1: the FMU supports scheduled execution only; {hint}")]
     );
 }
 
@@ -99,7 +100,7 @@ fn what_is_no_description_at_all() {
     );
     assert_eq!(
         problems("<html/>"),
-        ["modelDescription.xml:1:1: found `<html>`, expected `<fmiModelDescription>`"]
+        ["modelDescription.xml:1:1: expected `<fmiModelDescription>`, got `<html>`"]
     );
     assert_eq!(
         problems("<fmiModelDescription/>"),
@@ -279,7 +280,7 @@ fn terminals_are_listed() {
     assert_eq!(fmu.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
     assert_eq!(
         fmu.description.warnings[0].to_string(),
-        "terminalsAndIcons/terminalsAndIcons.xml:4:1: terminal `flange` speaks of `nothing`, which does not exist"
+        "terminalsAndIcons/terminalsAndIcons.xml:4:1: terminal `flange` refers to `nothing`, which does not exist"
     );
 }
 

@@ -129,8 +129,8 @@ fn kinds_that_do_not_run_are_explained_and_described_all_the_same() {
         (
             &tool,
             "co-simulation coupled to a tool",
-            "this FMI 1.0 FMU is a tool coupling: it only passes calls on to the tool that made it (by hand)",
-            ("tool model", "fmu://resources/a.mdl, application/x-a, to be started by hand"),
+            "this FMI 1.0 FMU is a tool coupling, which requires the exporting tool (by hand)",
+            ("tool model", "fmu://resources/a.mdl, application/x-a, to be started manually"),
         ),
     ] {
         let problems = Description::parse(text).unwrap_err();
@@ -218,7 +218,7 @@ fn steps_may_be_pending_or_end_early_or_be_refused() {
     for (flag, wanted) in [
         ("-DWAITS", Ok(0.4)),
         ("-DDISCARDS", Ok(0.25)),
-        ("-DREFUSES", Err("the FMU returned `discard`; it said nothing about it")),
+        ("-DREFUSES", Err("the FMU returned `discard`; it logged no message")),
     ] {
         let folder = folder(&format!("fmi1{flag}"));
         slave(&folder, &[], &[flag]);
@@ -260,10 +260,10 @@ fn functions_may_carry_another_identifier_or_none() {
     slave(&folder, &[], &["-DID=other"]);
     assert_eq!(
         refusal(&folder, "slave.fmu", &[]),
-        "slave.fmu: slave.so lacks the functions `slave_fmiInstantiateSlave`, `slave_fmiInitializeSlave`, \
+        "slave.fmu: slave.so does not export the functions `slave_fmiInstantiateSlave`, `slave_fmiInitializeSlave`, \
          `slave_fmiTerminateSlave`, `slave_fmiFreeSlaveInstance`, `slave_fmiDoStep`, \
-         `slave_fmiSetRealInputDerivatives` (the binary does not keep what the description promises; tell the maker \
-         of the FMU)"
+         `slave_fmiSetRealInputDerivatives` (binary and description of the FMU do not match; report this \
+         to its vendor)"
     );
 }
 

@@ -67,8 +67,7 @@ fn locals_and_parameters_of_fmus_for_co_simulation_are_recorded() {
         let run = Run::new(planned(&folder, &all).unwrap(), 1).unwrap();
         let words: Vec<&str> = run.warnings().iter().map(|warning| warning.message.as_str()).collect();
         let words: Vec<&str> = words.into_iter().filter(|words| words.contains("recorded")).collect();
-        let expected =
-            "component `b`: the FMU does not let these variables be read, so they are recorded as NaN: ";
+        let expected = "component `b`: these variables cannot be read from the FMU and are recorded as NaN: ";
         assert_eq!(words, [format!("{expected}`fault`, `sign`")]);
         let table = rows(planned(&folder, &all).unwrap(), 1);
         assert!(column(&table, "b.fault").iter().all(|value| value.is_nan()));

@@ -49,16 +49,16 @@ fn trap_t10_an_fmu_that_lies_about_rollback_is_found_out_before_the_run() {
         let error = Run::new(planned(&folder, lie, ADAPTIVE).unwrap(), 1).unwrap_err().to_string();
         assert!(
             error.starts_with(
-                "simulator `fmu` failed at t = 0 s: `restore` failed: the FMU promises to save and restore its \
-                 state, but it does not: the step that it took before cannot be repeated: "
+                "simulator `fmu` failed at t = 0 s: `restore` failed: the FMU declares that it can save and \
+                 restore its state, but it cannot: the step that it took before cannot be repeated: "
             ),
             "{error}"
         );
-        // Where nothing rewinds, nobody has to know.
+        // A run without rollback is not affected.
         let mut run = Run::new(planned(&folder, lie, FIXED).unwrap(), 1).unwrap();
         assert!(run.rollback_checks().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Untried));
         finish(&mut run).unwrap();
-        // The promise can be left unused, and the plan then knows.
+        // With `none` the declared capability is not used, and planning reports it.
         let unused = format!("{lie}, \"cosimo.rollback\" = \"none\"");
         let error = planned(&folder, &unused, ADAPTIVE).unwrap_err();
         assert!(error.contains("needs every simulator to be able to rewind, but `fmu` cannot"), "{error}");
@@ -108,8 +108,5 @@ fn an_fmu_that_stops_short_without_saying_so_is_stopped() {
     let mut run =
         Run::new(planned(&folder, "fault = \"wrong-time\", at_step = 3", FIXED).unwrap(), 1).unwrap();
     let error = finish(&mut run).unwrap_err().to_string();
-    assert!(
-        error.contains("the FMU says that it is at t = 0.25000000000000006 s, but it was to go to 0.3"),
-        "{error}"
-    );
+    assert!(error.contains("the FMU stopped at t = 0.25000000000000006 s instead of 0.3"), "{error}");
 }

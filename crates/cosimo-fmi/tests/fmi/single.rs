@@ -75,7 +75,7 @@ fn states_are_saved_restored_and_carried_as_bytes() {
         let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
         enter(&mut *mass);
         let error = mass.rollback().unwrap().restore(Slot::Probe).unwrap_err();
-        assert_eq!(error.to_string(), "`restore` failed: nothing was saved there");
+        assert_eq!(error.to_string(), "`restore` failed: no state was saved");
         advance(&mut *mass, 0.0, 0.1, &[Segment::constant(3.0)]).unwrap();
         mass.rollback().unwrap().save(Slot::Attempt).unwrap();
         let (mut bytes, there) = (Vec::new(), outputs(&mut *mass));
@@ -139,12 +139,12 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
             (
                 vec![(force, says(force, ""))],
                 vec![],
-                vec!["outputs change at once that the description says do not: F by v"],
+                vec!["direct feed-through that the description does not declare: F from v"],
             ),
             (
                 vec![(position, says(position, input))],
                 vec![(0, 0), (1, 0)],
-                vec!["no trial changed outputs that the description says change at once: x by v"],
+                vec!["direct feed-through that the description declares but no trial showed: x from v"],
             ),
         ] {
             let changes: Vec<(&str, &str)> = changes.iter().map(|(from, to)| (*from, to.as_str())).collect();
@@ -195,7 +195,7 @@ fn parameters_of_every_type_reach_the_fmu() {
         assert_eq!(
             error,
             format!(
-                "`{step}` failed: the FMU returned `error`; its last words:\n  error (logStatusError): an error at t = 0.05 (left 100%s)"
+                "`{step}` failed: the FMU returned `error`; last log messages:\n  error (logStatusError): an error at t = 0.05 (left 100%s)"
             )
         );
     }
@@ -227,7 +227,7 @@ FMU `mass` has no variable `mm` (did you mean `m`?)
 `x` of FMU `mass` cannot be set: the FMU computes this output
 `F` of FMU `mass` is an input, not a parameter (connect it, or give it a value as an input)
 there is no option `cosimo.substeps` (did you mean `cosimo.substep`?)
-`cosimo.substep` must be a whole number from 1 to 1e6, got 0 (it splits each macro step, so that assumed inputs reach an FMU that holds them)"
+`cosimo.substep` must be a whole number from 1 to 1e6, got 0 (it splits each macro step, so that extrapolated inputs reach an FMU that holds its inputs)"
     );
 }
 
@@ -288,7 +288,7 @@ fn arrays_and_other_types_are_ports() {
     assert_eq!(
         refusal(&folder, "arrays.fmu", &given),
         "`gain` of FMU `arrays` must be a list of 4 Float64 values, got 1\n\
-         `n` of FMU `arrays` is a structural parameter; Cosimo cannot resize an FMU yet"
+         `n` of FMU `arrays` is a structural parameter; Cosimo cannot change these yet"
     );
 }
 
@@ -364,7 +364,10 @@ fn an_fmu_that_speaks_badly_is_heard_where_it_can_be() {
     let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(3.0))]).unwrap();
     enter(&mut *mass);
     let message = advance(&mut *mass, 0.1, 0.1, &[Segment::constant(1.0)]).unwrap_err();
-    assert_eq!(message, "`fmi2DoStep` failed: the FMU returned `error`; its last words:\n  error: an error");
+    assert_eq!(
+        message,
+        "`fmi2DoStep` failed: the FMU returned `error`; last log messages:\n  error: an error"
+    );
 }
 
 #[test]
@@ -385,8 +388,8 @@ fn an_fmu_that_refuses_to_start_says_why() {
         assert_eq!(
             error.to_string(),
             format!(
-                "`{function}` failed: the FMU refuses to be instantiated (it says that it needs the tool that made \
-                 it: by hand); its last words:\n  \
+                "`{function}` failed: the FMU could not be instantiated (it requires the exporting tool: \
+                 by hand); last log messages:\n  \
                  error (logStatusError): the {word} is {{other}}, expected {{mass}}"
             )
         );
@@ -396,7 +399,7 @@ fn an_fmu_that_refuses_to_start_says_why() {
         assert_eq!(
             error.to_string(),
             format!(
-                "`fmi{version}EnterInitializationMode` failed: the FMU returned `error`; its last words:\n  \
+                "`fmi{version}EnterInitializationMode` failed: the FMU returned `error`; last log messages:\n  \
                  error (logStatusError): the first parameter must be positive at t = 0 ()"
             )
         );

@@ -180,6 +180,6 @@ fn an_fmu_linked_with_python_gets_that_version_or_a_reason() {
     library("model.h", &["-xc", "-Wl,-soname,libpython3.2.so.1.0"], &old);
     build_fmu(&folder, 2, "spring", &[], &["-Wl,--no-as-needed", old.to_str().unwrap()]);
     let message = refusal(&folder, "spring.fmu", &[]);
-    assert!(message.contains("the FMU runs in Python 3.2, got Python 3."), "{message}");
+    assert!(message.contains("the FMU requires Python 3.2, got Python 3."), "{message}");
     assert!(message.contains("COSIMO_LIBPYTHON=/path/to/libpython3.2.so.1.0"), "{message}");
 }
