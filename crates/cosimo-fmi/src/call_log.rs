@@ -1,9 +1,8 @@
-//! The record of every call into an FMU, with arguments, results and times.
+//! The log of all calls into FMUs, with arguments, results and times.
 //!
 //! Written as the calls happen: when an FMU takes the process down, the last line names the call that did it.
-//! Where nobody asked for a record nothing of this is in the way: the functions of `logged` stand between Cosimo
-//! and an FMU only if there is one. A trial in a child process has one without a file, so that its parent can tell which
-//! call it died in.
+//! Without a log there is no overhead: the functions of `logged` are between Cosimo and an FMU only if one was requested.
+//! A trial in a child process has a log without a file, so that its parent can report the call in which it crashed.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -41,7 +40,7 @@ struct CallLogFile {
     open: Option<u64>,
 }
 
-/// Calls as the parent of a trial learns of them.
+/// Calls as passed to the parent of a trial.
 #[derive(Debug)]
 struct TrialCalls {
     black_box: &'static BlackBox,
@@ -60,7 +59,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Counts a call, and says what its number is if that may matter.
+    /// Counts a call; returns its number for calls where it helps in messages.
     fn count(&mut self, function: &str) -> String {
         match function.get("fmiN".len()..).unwrap_or_default() {
             "Instantiate" | "InstantiateCoSimulation" | "InstantiateModelExchange" => {
@@ -96,7 +95,7 @@ pub fn record_calls(file: &Path) -> std::io::Result<()> {
         .map_err(|_| std::io::Error::new(std::io::ErrorKind::AlreadyExists, "calls are recorded already"))
 }
 
-/// Lets the parent of this process know which call is under way.
+/// Passes the current call to the parent of this process.
 #[cfg(unix)]
 pub(crate) fn watch(black_box: &'static BlackBox) {
     let none = || Record { begun: Instant::now(), page: None, watched: OnceLock::new() };
@@ -141,35 +140,35 @@ impl Record {
         value
     }
 
-    /// What an FMU says, or tells of itself.
-    pub(crate) fn comment(&self, instance: &str, words: &str) {
+    /// A log message of an FMU, or a note about it.
+    pub(crate) fn comment(&self, instance: &str, text: &str) {
         let Some(page) = &self.page else { return };
-        let number = self.begin(page, Instant::now(), instance, words);
+        let number = self.begin(page, Instant::now(), instance, text);
         Record::end(page, number, instance, "", "");
     }
 
     /// A record that cannot be written must not stop the run: failures to write are passed over.
-    fn begin(&self, page: &Mutex<CallLogFile>, at: Instant, instance: &str, words: &str) -> u64 {
+    fn begin(&self, page: &Mutex<CallLogFile>, at: Instant, instance: &str, text: &str) -> u64 {
         let seconds = at.duration_since(self.begun).as_secs_f64();
         let mut page = page.lock().unwrap_or_else(PoisonError::into_inner);
         page.count += 1;
         let number = page.count;
         let line_end = if page.open.is_some() { " ...\n" } else { "" };
-        let line = format!("{line_end}{number} {seconds:.6} s {instance}: {words}");
+        let line = format!("{line_end}{number} {seconds:.6} s {instance}: {text}");
         let _ = page.file.write_all(line.as_bytes());
         page.open = Some(number);
         number
     }
 
-    fn end(page: &Mutex<CallLogFile>, number: u64, instance: &str, function: &str, words: &str) {
+    fn end(page: &Mutex<CallLogFile>, number: u64, instance: &str, function: &str, text: &str) {
         let mut page = page.lock().unwrap_or_else(PoisonError::into_inner);
         let line = if page.open == Some(number) {
             page.open = None;
-            format!("{words}\n")
+            format!("{text}\n")
         } else {
             // Something came in between: a call inside the call, or another thread.
             let line_end = if page.open.take().is_some() { " ...\n" } else { "" };
-            format!("{line_end}{number} ... {instance}: {function}{words}\n")
+            format!("{line_end}{number} ... {instance}: {function}{text}\n")
         };
         let _ = page.file.write_all(line.as_bytes());
     }
@@ -226,7 +225,7 @@ impl<F> Proxy<F> {
     }
 
     /// # Safety
-    /// As [`Proxy::at`], and nobody uses the address again.
+    /// As [`Proxy::at`], and the address is not used again.
     pub(crate) unsafe fn free(address: *mut c_void) {
         // SAFETY: as promised.
         drop(unsafe { Box::from_raw(address.cast::<Proxy<F>>()) });
@@ -256,7 +255,7 @@ impl Debug for RawText {
     }
 }
 
-pub(crate) fn words(words: impl Into<String>) -> RawText {
+pub(crate) fn raw_text(words: impl Into<String>) -> RawText {
     RawText(words.into())
 }
 
@@ -273,7 +272,7 @@ pub(crate) fn joined(parts: &[&dyn Debug]) -> String {
 /// Behind the pointer are so many values.
 pub(crate) unsafe fn list<T: Debug>(values: *const T, count: usize) -> RawText {
     if values.is_null() || count == 0 {
-        return words("[]");
+        return raw_text("[]");
     }
     // SAFETY: as promised; not null.
     let values = unsafe { std::slice::from_raw_parts(values, count) };
@@ -287,7 +286,7 @@ pub(crate) unsafe fn list<T: Debug>(values: *const T, count: usize) -> RawText {
 /// Behind the pointer are so many zero-terminated texts.
 pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> RawText {
     if values.is_null() {
-        return words("[]");
+        return raw_text("[]");
     }
     // SAFETY: as promised; not null.
     let shown = unsafe { std::slice::from_raw_parts(values, count) };

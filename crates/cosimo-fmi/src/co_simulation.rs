@@ -1,9 +1,9 @@
 //! An FMU for co-simulation as a simulator of Cosimo.
 //!
 //! The instance is made in `enter`, on the thread that keeps it. It stays in initialisation mode until the
-//! first step, save or derivative, because only there an FMU must answer new inputs without time passing.
-//! How inputs move inside a step: told as derivatives (FMI 2.0), asked for by the FMU (FMI 3.0), split into
-//! substeps, or held.
+//! first step, save or derivative, because only there outputs must respond to new inputs without a step.
+//! Inputs inside a step: set as derivatives (FMI 2.0), requested by the FMU in intermediate updates (FMI 3.0), split
+//! into substeps, or held.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ enum InputMotion {
 /// Time derivatives of the inputs, as one call takes them: first those of order 1, then 2, then 3.
 #[derive(Debug, Default)]
 struct Slopes {
-    /// The highest order that was not zero so far. Those above are never told: many FMUs know only the first.
+    /// The highest order that was not zero so far. Higher ones are never set: many FMUs support the first only.
     told: usize,
     references: Vec<u32>,
     orders: Vec<c_int>,
@@ -82,7 +82,7 @@ impl PlainStep {
 
 pub(crate) struct CoSimulationFmu<I> {
     fmu: Arc<Fmu>,
-    /// What the system calls it; the FMU hears it as the name of its instance.
+    /// The component name, also the instance name of the FMU.
     name: String,
     parameters: Parameters,
     ports: Ports,
@@ -127,7 +127,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
             warnings.extend(doubts);
         }
         if parameters.substep.is_some() {
-            // Waves are told for whole steps.
+            // Waves are set for whole steps.
             waves = Waves::default();
         }
         waves.place(&mut ports);
@@ -561,7 +561,7 @@ impl<I: CoSimulationInstance> Bytes for CoSimulationFmu<I> {
                 let instance = live(&mut self.instance)?;
                 let (kind, reference) = self.ports.byte_inputs[port];
                 instance.set_parcel(kind, reference, content)?;
-                self.agenda.iter_mut().for_each(|agenda| agenda.told_parcel(port, content));
+                self.agenda.iter_mut().for_each(|agenda| agenda.mark_bytes_set(port, content));
                 Ok(())
             }
         }
@@ -611,7 +611,7 @@ impl<I: CoSimulationInstance> Rollback for CoSimulationFmu<I> {
 
 impl<I: CoSimulationInstance> SerializeState for CoSimulationFmu<I> {
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        // The FMU may remember derivatives that are zero from now on, so it must be told that they are.
+        // The FMU may keep input derivatives that are zero from now on, so they are set to zero.
         into.push(self.slopes.told as u8);
         self.running()?;
         self.agenda.iter_mut().for_each(|agenda| agenda.serialize(into));
@@ -657,13 +657,13 @@ impl<I: CoSimulationInstance> Jacobian for CoSimulationFmu<I> {
     }
 }
 
-/// Neither standard lets an importer ask an FMU for co-simulation about inputs that it did not step with, so what is
-/// told is what is so where it stands.
+/// No version of FMI lets an importer evaluate an FMU for co-simulation at other inputs, so all values are those of the
+/// current communication point.
 impl<I: CoSimulationInstance> StateSpace for CoSimulationFmu<I> {
     fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
         self.running()?;
         let instance = live(&mut self.instance)?;
-        self.tangents.as_ref().ok_or_else(no_insight)?.look(instance, into)
+        self.tangents.as_ref().ok_or_else(no_insight)?.read_operating_point(instance, into)
     }
 
     fn derivatives_and_outputs(
@@ -719,7 +719,7 @@ fn reached(
     Ok(StepResult { to, next_event: None, event: false, evaluations })
 }
 
-/// Whoever looks at this asks for the end.
+/// The step result when the FMU ended the simulation.
 fn ended(window: Window, at: f64, evaluations: u64) -> StepResult {
     let near = window.to.seconds() - at <= NEAR * window.size;
     let to = if near { window.to } else { Time::new(at).unwrap_or(window.from) };

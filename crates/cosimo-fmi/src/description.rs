@@ -1,7 +1,7 @@
-//! What an FMU says about itself, in one view for FMI 1.0, 2.0 and 3.0, with positions for diagnostics.
+//! The model description in one form for FMI 1.0, 2.0 and 3.0, with positions for diagnostics.
 //!
-//! A tolerant reader: what Cosimo does not need may be missing or unknown. What it needs and cannot have is a
-//! problem, and all problems of a file come at once.
+//! A tolerant reader: whatever Cosimo does not need may be missing or unknown. Missing required data is a problem, and all
+//! problems of a file are reported together.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -68,7 +68,7 @@ pub struct Description {
     pub exchange: Option<ModelExchangeInfo>,
     /// Kinds of interface that it offers and Cosimo does not use.
     pub unsupported: Vec<&'static str>,
-    /// More to show to people: a word and a text.
+    /// Further information for display: label and text.
     pub details: Vec<(&'static str, String)>,
     /// Why it cannot run, in a description that [`Description::inspect`] read all the same.
     pub obstacles: Vec<FileProblem>,
@@ -80,11 +80,11 @@ pub struct Description {
     /// Continuous states that are listed, each with its derivative, whatever the FMU is for.
     pub states: Vec<(usize, usize)>,
     pub terminals: Vec<Terminal>,
-    /// What is odd without being in the way.
+    /// Oddities that do not prevent running.
     pub warnings: Vec<FileProblem>,
 }
 
-/// The two ways to use an FMU that Cosimo knows.
+/// The interface types that Cosimo supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FmuUse {
     /// The FMU brings its own solver.
@@ -104,7 +104,7 @@ impl FmuUse {
     }
 }
 
-/// What an FMU is for one use.
+/// Properties of an FMU for one interface type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InterfaceInfo {
     /// Names the binary.
@@ -112,11 +112,11 @@ pub struct InterfaceInfo {
     pub capabilities: Capabilities,
 }
 
-/// What an FMU is for model exchange.
+/// Properties of an FMU for model exchange.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelExchangeInfo {
     pub offer: InterfaceInfo,
-    /// It wants to hear of every step of the integrator.
+    /// It needs `CompletedIntegratorStep` after every step of the integrator.
     pub completed_steps: bool,
     /// Variables that are continuous states, in the order of the state vector, each with its derivative.
     pub states: Vec<(usize, usize)>,
@@ -162,7 +162,7 @@ pub struct DefaultExperiment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitDefinition {
     pub name: String,
-    /// `None` where the file gives no base units.
+    /// `None` if the file has no base units.
     pub unit: Option<Unit>,
     pub place: FilePosition,
 }
@@ -256,7 +256,7 @@ pub struct Variable {
     pub intermediate_update: bool,
     /// If it is a clock.
     pub clock: Option<Clock>,
-    /// Value references of the clocks with which alone it changes.
+    /// Value references of its clocks.
     pub clocks: Vec<u32>,
     /// Names of an enumeration's values.
     pub items: Vec<(String, i64)>,
@@ -399,7 +399,7 @@ impl Description {
         }
     }
 
-    /// How it is used unless something else is asked for.
+    /// The interface type used by default.
     pub fn default_use(&self) -> FmuUse {
         if self.cosimulation.is_some() { FmuUse::CoSimulation } else { FmuUse::ModelExchange }
     }
@@ -417,7 +417,7 @@ impl Description {
         self.variables.iter().filter(port).filter(move |variable| !heard(variable))
     }
 
-    /// What is odd, and what is left out, for people.
+    /// Oddities and omitted variables, as texts for users.
     pub fn warnings(&self, usage: FmuUse) -> Vec<String> {
         let left_out = self.left_out(usage).map(|variable| {
             let (name, kind, usage) = (&variable.name, variable.kind.name(), usage.name());
@@ -430,8 +430,8 @@ impl Description {
         self.warnings.iter().map(FileProblem::to_string).chain(left_out).collect()
     }
 
-    /// Output ports of which the FMU does not say on which inputs they depend at once, if it has inputs. By the
-    /// standard such an output may depend on all.
+    /// Output ports without declared dependencies, if the FMU has inputs. By the standard such an output may depend on all
+    /// inputs.
     pub fn undeclared(&self) -> impl Iterator<Item = &Variable> {
         let port =
             |variable: &Variable, causality| variable.causality == causality && variable.kind.is_number();

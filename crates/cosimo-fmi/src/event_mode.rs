@@ -16,7 +16,7 @@ struct Timer {
 }
 
 impl Timer {
-    /// Only the FMU knows its interval.
+    /// Its interval is read from the FMU.
     fn is_asked(&self) -> bool {
         self.clock.period.is_none() || !self.clock.interval.is_periodic()
     }
@@ -36,12 +36,12 @@ struct EventModeState {
     period: Vec<f64>,
     since: Vec<f64>,
     count: Vec<f64>,
-    /// Inputs that change only at events, as the FMU knows them.
+    /// Inputs that change only at events, as last set.
     told: Vec<f64>,
     /// Clocks that the FMU gives, and values that are there only while a clock ticks.
     rung: Vec<f64>,
     clocked: Vec<f64>,
-    /// Texts and bytes that have arrived, and whether the FMU has yet to be told.
+    /// Strings and binaries that have arrived, and whether they have yet to be set.
     parcels: Vec<(Vec<u8>, bool)>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct EventMode {
     /// Room for references of clocks and whether they tick.
     active: Vec<u32>,
     flags: Vec<u8>,
-    /// The event at which the last step stopped; everybody is brought there. Not rewound.
+    /// The event at which the last step stopped; all simulators are brought there. Not rolled back.
     pub(crate) met: f64,
 }
 
@@ -205,8 +205,8 @@ impl EventMode {
         }
     }
 
-    /// A text or bytes that the FMU knows.
-    pub(crate) fn told_parcel(&mut self, port: usize, content: &[u8]) {
+    /// A string or binary that has been set.
+    pub(crate) fn mark_bytes_set(&mut self, port: usize, content: &[u8]) {
         self.take_parcel(port, content);
         self.now.parcels[port].1 = false;
     }

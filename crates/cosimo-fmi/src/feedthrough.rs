@@ -1,5 +1,4 @@
-//! Which output hears which input at once, found by trying: descriptions are often silent about it, and sometimes
-//! wrong.
+//! Direct feed-through, found by probing: descriptions often do not declare it, and sometimes wrongly.
 //!
 //! Tried in initialisation mode of an instance that is thrown away, because only there the standards let outputs
 //! answer new inputs without a step. An FMU that computes its initial states from its inputs seems to pass them
@@ -151,8 +150,8 @@ fn kinds(groups: &[PortGroup], count: usize) -> Vec<VariableType> {
     kinds
 }
 
-/// An answer that the description denies is a mistake in it; what it claims and nobody saw may be one. Where it
-/// says nothing it is not blamed.
+/// Feed-through that the description denies is an error in it; declared but not observed, it may be one. Missing
+/// declarations are not reported.
 fn compare(ports: &Ports, declared: &Pairs, found: &Pairs) -> Vec<String> {
     let list = |pairs: Vec<&(usize, usize)>| {
         let name = |pair: &&(usize, usize)| {

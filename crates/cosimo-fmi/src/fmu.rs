@@ -1,4 +1,4 @@
-//! An FMU as a thing on disk: unpacked, described, and its library found. Several instances share one.
+//! An FMU on disk: unpacked, with description and library. Several instances share one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::instance::{IntermediateInput, NewInstance};
 use crate::problem::FileProblem;
 use crate::{fmi1, fmi2, fmi3, library, platform, python, trial, workspace};
 
-/// What an archive must be to hold an FMU.
+/// The archive format of FMUs.
 pub const FMU_ARCHIVE: ArchiveKind = ArchiveKind {
     title: "an FMU",
     noun: "FMU",
@@ -35,7 +35,7 @@ pub struct Fmu {
     /// One per use.
     bindings: [OnceLock<Result<Binding, FileProblem>>; 2],
     instances: AtomicUsize,
-    /// An instance failed for good, and with it all of them.
+    /// An instance returned `fatal`, which ends all of them.
     pub(crate) corrupt: Arc<AtomicBool>,
 }
 
@@ -121,7 +121,7 @@ impl Fmu {
         .collect()
     }
 
-    /// What would keep it from running here, as far as can be seen without running its code.
+    /// Why it cannot run here, as far as can be determined without executing it.
     pub fn obstacle(&self) -> Option<FileProblem> {
         if let Some(first) = self.description.obstacles.first() {
             return Some(first.clone());
@@ -208,7 +208,7 @@ impl Fmu {
         names
     }
 
-    /// The folder that its instances are told.
+    /// The folder passed to its instances.
     pub(crate) fn location(&self) -> Result<PathBuf, SimulatorError> {
         workspace::of(&self.folder).map_err(|problem| SimulatorError::new("instantiate", problem.to_string()))
     }

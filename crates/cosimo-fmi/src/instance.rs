@@ -70,7 +70,7 @@ pub(crate) trait Instance: Send {
     /// Goes on after an error of a call whose answer is not needed; `life` is what there was before it.
     fn forgive(&mut self, life: InstanceState);
 
-    /// Tells the experiment. Parameters are set after it: FMUs exist that reset them there.
+    /// Sets up the experiment. Parameters are set after it: FMUs exist that reset them there.
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError>;
 
     /// Enters initialisation mode.
@@ -187,7 +187,7 @@ pub(crate) trait CoSimulationInstance: NewInstance + EventModeInstance {
     }
 }
 
-/// What an FMU says of an interval.
+/// The interval of a clock with its qualifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntervalQualifier {
     NotYetKnown,
@@ -222,7 +222,7 @@ pub(crate) trait ModelExchangeInstance: EventModeInstance {
 
     fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError>;
 
-    /// Tells of a step of the integrator, and what the FMU asks for then.
+    /// `CompletedIntegratorStep`, and its answer.
     fn completed_step(&mut self, never_back: bool) -> Result<CompletedStep, SimulatorError>;
 
     fn enter_continuous_time(&mut self) -> Result<(), SimulatorError>;
@@ -402,7 +402,7 @@ pub(crate) fn absent(function: &'static str) -> SimulatorError {
     SimulatorError::new(function, "the FMU's library does not have this function")
 }
 
-/// Why there is no instance, as far as the FMU says or the description lets guess.
+/// Why instantiation failed, from log messages and the description.
 #[cold]
 pub(crate) fn refusal(fmu: &Fmu, usage: FmuUse, log: &MessageLog) -> String {
     let tool = match fmu.description.generation_tool.as_str() {

@@ -59,7 +59,7 @@ impl Tangents {
     }
 
     /// Everything as the FMU shows it, with the inputs that it saw last.
-    pub(crate) fn look(
+    pub(crate) fn read_operating_point(
         &self,
         instance: &mut impl Instance,
         into: &mut OperatingPoint<'_>,

@@ -1,9 +1,9 @@
 //! Functional Mock-up Units (FMI 1.0, 2.0 and 3.0) as simulators of Cosimo.
 //!
 //! `cosimo-pack` unpacks, `description` reads, `platform`, `elf` and `library` find and load the binary, `functions` has the
-//! C functions of a version as one list, `fmi1`, `fmi2` and `fmi3` speak to an instance, `cosim` makes it a simulator that
-//! brings its own solver, `exchange` one whose equations Cosimo integrates. Nothing else in Cosimo calls foreign code. What
-//! the standard forbids and an importer gets along with is told by `cosimo-fmi-check`.
+//! C functions of a version as one list, `fmi1`, `fmi2` and `fmi3` call an instance, `co_simulation` makes it a simulator
+//! with its own solver, `model_exchange` one whose equations Cosimo integrates. Nothing else in Cosimo calls foreign code.
+//! Violations of the standard that an importer can tolerate are reported by `cosimo-fmi-check`.
 
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
 mod call_log;

@@ -14,7 +14,7 @@ struct LocalRead {
     /// Of each variable: how many values it has, and its name.
     about: Vec<(usize, String)>,
     values: Vec<f64>,
-    /// Where each value goes; `None` for elements of arrays that nobody asked for.
+    /// Where each value goes; `None` for elements of arrays that are not recorded.
     places: Vec<Option<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! The last words of an FMU, kept for the moment when something fails.
+//! The last log messages of an FMU, kept for error messages.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -10,7 +10,7 @@ use crate::messages::{MessageKind, count};
 const LINES: usize = 20;
 const LONGEST: usize = 1000;
 
-/// An FMU may speak from a thread of its own, hence the lock.
+/// An FMU may log from a thread of its own, hence the lock.
 #[derive(Debug)]
 pub(crate) struct MessageLog {
     instance: String,

@@ -1,5 +1,5 @@
-//! How the ports of FMUs that are integrated together hang together: in which order inputs are set and outputs read at
-//! one instant, and which of them form algebraic loops.
+//! The coupling graph of a monolithic group: in which order inputs are set and outputs read at one instant, and which of
+//! them form algebraic loops.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(crate) struct MemberVariable {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InputSum {
     pub(crate) constant: f64,
-    /// The input of the whole that it hears.
+    /// The input of the group connected to it.
     pub(crate) outside: Option<usize>,
     /// Places of outputs, with gains.
     pub(crate) terms: Vec<(usize, f64)>,
@@ -50,7 +50,7 @@ pub(crate) struct MemberGraph {
     pub(crate) turns: Vec<SolveStep>,
     /// How many outputs there are, elements counted.
     pub(crate) shown: usize,
-    /// Per output: another member hears it.
+    /// Per output: connected to another member.
     pub(crate) drives: Vec<bool>,
     /// How many inputs the whole has.
     pub(crate) heard: usize,

@@ -26,7 +26,7 @@ use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{PortGroup, Ports};
 use crate::rollback_check::{self, RollbackTrial};
 
-/// Rounds of one event iteration. An FMU that needs more goes round for ever.
+/// Iterations of one event iteration; more are taken for an endless loop.
 pub(crate) const ROUNDS: usize = 1000;
 const RELATIVE: f64 = 1e-6;
 /// The absolute tolerance of a state, as a part of its nominal value times the relative tolerance.
@@ -49,7 +49,7 @@ pub(crate) struct FmuEquations<O: EquationsOrigin> {
     /// Of everything by everything.
     tangents: Option<Tangents>,
     rollback: bool,
-    /// They want to hear of every step, and whether that step may be taken back.
+    /// They need `CompletedIntegratorStep`, and whether a step may be rolled back.
     completed_steps: Option<bool>,
     /// Variables beside the ports that are recorded.
     locals: LocalSelection,
@@ -65,7 +65,7 @@ pub(crate) trait EquationsOrigin: Send {
     /// Parameters that an initialised instance does not have as they were set, in words.
     fn lost(&self, instance: &mut Self::Instance) -> Vec<String>;
 
-    /// An instance failed for good, and with it all of them.
+    /// An instance returned `fatal`, which ends all of them.
     fn is_corrupt(&self) -> bool;
 
     /// Descriptions of the FMUs, with the names of their components where there are several.
@@ -91,7 +91,7 @@ pub(crate) struct EquationsInfo {
     /// Names of the states, as far as each is one number.
     pub(crate) names: Vec<String>,
     pub(crate) indicators: usize,
-    /// They want to hear of every step.
+    /// They need `CompletedIntegratorStep`.
     pub(crate) completed_steps: bool,
     /// What is in them beside the states can be saved and restored, and turned into bytes.
     pub(crate) keeps_state: bool,

@@ -1,6 +1,5 @@
-//! FMUs for model exchange that are integrated as one: strong coupling. Between their equations nothing is assumed:
-//! at every instant that the integrator asks for, each input is what the outputs of the others are, and algebraic loops
-//! among them are solved.
+//! A monolithic group: FMUs for model exchange that are integrated as one system, without extrapolation between them. At
+//! every evaluation of the integrator each input equals the connected outputs, and algebraic loops are solved.
 
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ use crate::ports::{PortGroup, Ports};
 /// Rounds of a loop that has values without any between them.
 const ROUNDS: usize = 100;
 
-/// The FMUs and how they hang together.
+/// The FMUs and their connections.
 pub(crate) struct MonolithicOrigin {
     members: Vec<MemberBlueprint>,
     net: MemberGraph,
@@ -113,7 +112,7 @@ pub(crate) fn join(
         jacobian: false,
         tolerance: parts.iter().filter_map(|part| part.known.tolerance).reduce(f64::min),
     };
-    let whole = whole(&ports, &parts, &net);
+    let whole = group_ports(&ports, &parts, &net);
     let inputs = parts.iter().zip(&ports).flat_map(|(part, ports)| {
         ports.interface.inputs.iter().map(move |port| format!("{}.{}", part.name, port.name))
     });
@@ -168,7 +167,7 @@ fn settle(
 }
 
 /// The ports that the whole shows.
-fn whole(members: &[Ports], parts: &[MemberBlueprint], net: &MemberGraph) -> Ports {
+fn group_ports(members: &[Ports], parts: &[MemberBlueprint], net: &MemberGraph) -> Ports {
     let mut interface = Interface { feedthrough: net.feedthrough.clone(), ..Interface::default() };
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
     let kinds = |variables: &[MemberVariable], count: usize| {
@@ -314,8 +313,8 @@ impl MemberAccess<'_> {
             .fold(source.constant + outside, |sum, (output, gain)| sum + gain * self.outputs[*output])
     }
 
-    /// Tells an FMU what the inputs are.
-    fn tell(&mut self, set: usize) -> Result<(), SimulatorError> {
+    /// Sets the inputs of an FMU.
+    fn set_inputs_of(&mut self, set: usize) -> Result<(), SimulatorError> {
         let MemberVariable { member, kind, reference, places, .. } = &self.net.inputs[set];
         let values = &self.inputs[places.clone()];
         self.members[*member].instance.set(*kind, &[*reference], values)
@@ -329,7 +328,7 @@ impl MemberAccess<'_> {
         for place in variable.places.clone() {
             self.inputs[place] = self.source(place);
         }
-        self.tell(set)
+        self.set_inputs_of(set)
     }
 
     fn get(&mut self, get: usize) -> Result<(), SimulatorError> {
@@ -358,7 +357,7 @@ impl MemberAccess<'_> {
                     }
                     let net = self.net;
                     let mut real = sets.iter().filter(|set| smooth(&net.inputs[**set]));
-                    real.try_for_each(|set| self.tell(*set))?;
+                    real.try_for_each(|set| self.set_inputs_of(*set))?;
                     gets.iter().try_for_each(|get| self.get(*get))?;
                     for (value, place) in value.iter_mut().zip(unknowns.iter()) {
                         *value = self.source(*place);
@@ -422,7 +421,7 @@ impl MonolithicInstance {
                 SolveStep::Loop { sets, gets } => {
                     let Some(room) = loops.next() else { continue };
                     if let Err(trouble) = hands.solve(sets, gets, room) {
-                        return Err(self.words(trouble));
+                        return Err(self.describe(trouble));
                     }
                 }
             }
@@ -432,7 +431,7 @@ impl MonolithicInstance {
     }
 
     #[cold]
-    fn words(&self, trouble: MemberFailure) -> SimulatorError {
+    fn describe(&self, trouble: MemberFailure) -> SimulatorError {
         let (place, words) = match trouble {
             MemberFailure::Fmu(error) => return error,
             MemberFailure::Stuck { place, residual, iterations } => {
@@ -617,7 +616,7 @@ impl EventModeInstance for MonolithicInstance {
         self.each(|member| member.enter_event_mode())
     }
 
-    /// One round of all members; another is due if one of them asks for it, or if it changed what others hear.
+    /// One round of all members; another is needed if one of them requests it, or if connected inputs changed.
     fn update(&mut self) -> Result<EventUpdate, SimulatorError> {
         self.stale = true;
         self.resolve()?;
@@ -633,7 +632,7 @@ impl EventModeInstance for MonolithicInstance {
                 (one, other) => one.or(other),
             };
         }
-        // Whatever an update changed may be an event to those that hear of it.
+        // Any change by an update may be an event for connected members.
         for MemberVariable { member, kind, reference, places, .. } in &self.net.outputs {
             let now = &mut self.buffer[..places.len()];
             self.members[*member].instance.get(*kind, &[*reference], now)?;

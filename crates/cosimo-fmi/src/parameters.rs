@@ -55,7 +55,7 @@ impl Default for Parameters {
             substep: None,
             feedthrough: Feedthrough::default(),
             rollback: Rollback::default(),
-            // Of an FMU nobody knows whether it is stiff.
+            // FMUs do not declare whether they are stiff.
             solver: INTEGRATORS.iter().find(|entry| entry.name == "bdf").unwrap_or(&INTEGRATORS[0]),
             relative: None,
             absolute: None,
@@ -64,7 +64,7 @@ impl Default for Parameters {
     }
 }
 
-/// Where it is known from which outputs answer which inputs at once.
+/// Source of the direct feed-through information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Feedthrough {
     /// From the FMU's description; what that does not deny is assumed.
@@ -76,7 +76,7 @@ pub(crate) enum Feedthrough {
     None,
 }
 
-/// What to make of an FMU's promise to save and restore its state.
+/// How to treat the declared capability to save and restore the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Rollback {
     /// It is tried out before a run relies on it.
@@ -279,7 +279,7 @@ fn settable(variable: &Variable) -> bool {
     }
     match variable.causality {
         Causality::Parameter => true,
-        // A text that nobody sends.
+        // A string input that is not connected.
         Causality::Input => variable.kind == VariableType::String,
         Causality::Local | Causality::Output => {
             matches!(variable.initial, Some(Initial::Exact | Initial::Approx))

@@ -1,4 +1,4 @@
-//! Variables as ports: which there are, how they are grouped for calls, and which output hears which input.
+//! Variables as ports: their grouping for calls, and direct feed-through.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -47,7 +47,7 @@ impl PortGroup {
         group.values.resize(group.ports.len(), 0.0);
     }
 
-    /// Tells the FMU these of the inputs.
+    /// Sets these inputs of the FMU.
     #[inline]
     pub(crate) fn set(
         &mut self,
@@ -94,7 +94,7 @@ pub(crate) struct Ports {
     /// Value references of clocks that others are to give, or hear, with their ports.
     pub(crate) clocks_in: Vec<(u32, usize)>,
     pub(crate) clocks_out: Vec<(u32, usize)>,
-    /// Outputs of which the FMU does not say on which inputs they depend at once.
+    /// Outputs without declared dependencies.
     pub(crate) undeclared: BTreeSet<usize>,
 }
 

@@ -37,7 +37,7 @@ fn sites() -> impl Iterator<Item = &'static Site> {
 }
 
 /// A place for names that is never freed. There is one per library: all its instances have the same.
-fn kept(names: Names) -> *const Names {
+fn leak_names(names: Names) -> *const Names {
     static KEPT: Mutex<Vec<&'static Names>> = Mutex::new(Vec::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let known = kept.iter().copied().find(|known| **known == names);
@@ -82,7 +82,7 @@ impl Site {
         site.length.store(shown, Ordering::Relaxed);
         site.thread.store(this_thread(), Ordering::Relaxed);
         site.time.store(f64::NAN.to_bits(), Ordering::Relaxed);
-        site.names.store(kept(names).cast_mut(), Ordering::Release);
+        site.names.store(leak_names(names).cast_mut(), Ordering::Release);
         site
     }
 

@@ -1,4 +1,4 @@
-//! FMUs for co-simulation that solve for the effort of a line themselves: they are told what arrives.
+//! FMUs for co-simulation that solve for the effort of a line themselves: the incoming wave is an input.
 //!
 //! Such an FMU has, beside an input X that is an effort, an input `X.Z` for the impedance and the wave c, so that the effort is
 //! c(t) + Z f(t) with its own flow: by points `X.t[1]`, `X.t[2]`, ... and `X.c[1]`, `X.c[2]`, ..., or, in FMI 3.0, by an
@@ -143,7 +143,7 @@ impl Waves {
         self.list.iter().all(|wave| wave.times.is_empty())
     }
 
-    /// Tells the FMU what arrives in a window, and returns what its inputs are then.
+    /// Sets the incoming waves of a window, and returns the resulting inputs.
     pub(crate) fn set_waves<I: Instance>(
         &mut self,
         instance: &mut I,
@@ -182,7 +182,7 @@ impl Waves {
                 values[last + 1..].copy_from_slice(&[delay, most]);
             }
             if end.is_some() {
-                // Where a line ends, nobody else says what the effort is.
+                // At the end of a line, the effort has no other source.
                 segments[*port] = Segment::ZERO;
             }
             instance.set(VariableType::Float64, references, values)?;

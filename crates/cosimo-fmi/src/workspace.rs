@@ -31,7 +31,7 @@ struct PrivateFolder {
     _lock: Option<File>,
 }
 
-/// The folder that an FMU is told, for one that was unpacked to the cache. Without resources there is nothing to copy.
+/// The folder passed to an FMU, for one that was unpacked to the cache. Without resources there is nothing to copy.
 pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, FileProblem> {
     let empty = fs::read_dir(unpacked.join(RESOURCES)).map_or(true, |mut entries| entries.next().is_none());
     if empty {

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cosimo_core::SimulatorError;
 
-use crate::call_log::{list, texts, words};
+use crate::call_log::{list, raw_text, texts};
 use crate::functions::functions;
 use crate::log::status_word;
 
@@ -83,7 +83,7 @@ functions! {
         set_real_input_derivatives = "SetRealInputDerivatives"(
             of: References, n: usize, orders: *const c_int, values: *const f64,
         ) [list(of, n), list(orders, n), list(values, n)];
-        get_status = "GetStatus"(kind: c_int, value: *mut Status) [kind] => [words(status_word(*value))];
+        get_status = "GetStatus"(kind: c_int, value: *mut Status) [kind] => [raw_text(status_word(*value))];
         get_real_status = "GetRealStatus"(kind: c_int, value: *mut f64) [kind] => [*value];
     }
 }

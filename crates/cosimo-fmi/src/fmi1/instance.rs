@@ -1,7 +1,7 @@
 //! A running FMI 1.0 slave.
 //!
 //! FMI 1.0 has no initialisation mode: a slave computes its initial values in `fmiInitializeSlave`, from what was set before
-//! that call, and outputs can be read only after it. The engine tells inputs, reads outputs and tells the inputs that
+//! that call, and outputs can be read only after it. The engine sets inputs, reads outputs and sets the inputs that
 //! follow from them. So the slave is initialised when its outputs are read for the first time. Where its inputs are others
 //! when initialisation ends, it is made anew with those, once: its initial values are those of its real inputs, and a loop
 //! that is solved in many rounds does not make an instance for each of them.
@@ -30,7 +30,7 @@ use crate::site::Names;
 pub(crate) struct Fmi1Instance {
     /// First, so that the instance is gone before what it points to.
     handle: InstanceHandle<Functions>,
-    /// Until after the instance: it may speak while it is freed.
+    /// Dropped after the instance, which may log while it is freed.
     listening: Option<LogRegistration>,
     origin: InstanceOrigin,
     start: StartRecord,
@@ -240,7 +240,7 @@ impl Fmi1Instance {
             self.origin.functions.logged(pointer, &self.origin.name);
         self.handle.life = InstanceState::Instantiated;
         let StartRecord { time, stop, settings, numbers, texts, .. } = std::mem::take(&mut self.start);
-        let told = settings.iter().try_for_each(|setting| self.tell(setting));
+        let told = settings.iter().try_for_each(|setting| self.set_start_value(setting));
         let told = told.and_then(|()| {
             numbers.iter().try_for_each(|(kind, references, values)| self.set_all(*kind, references, values))
         });
@@ -276,7 +276,7 @@ impl Fmi1Instance {
         }
     }
 
-    fn tell(&mut self, setting: &StartValue) -> Result<(), SimulatorError> {
+    fn set_start_value(&mut self, setting: &StartValue) -> Result<(), SimulatorError> {
         match &setting.values {
             Values::Numbers(numbers) => self.set_all(setting.kind, &[setting.reference], numbers),
             Values::Texts(texts) => {
@@ -432,7 +432,7 @@ impl Instance for Fmi1Instance {
 
     fn configure(&mut self, setting: &StartValue) -> Result<(), SimulatorError> {
         self.start.settings.push(setting.clone());
-        self.tell(setting)
+        self.set_start_value(setting)
     }
 
     #[inline]

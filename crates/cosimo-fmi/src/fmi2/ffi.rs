@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cosimo_core::SimulatorError;
 
-use crate::call_log::{count, list, texts, words};
+use crate::call_log::{count, list, raw_text, texts};
 use crate::functions::functions;
 
 pub(crate) type State = *mut c_void;
@@ -52,7 +52,7 @@ unsafe extern "C" {
     pub(crate) fn free(memory: *mut c_void);
 }
 
-/// What an FMU says when it has updated its discrete states.
+/// `fmi2EventInfo`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventInfo {
@@ -89,7 +89,7 @@ functions! {
         new_discrete_states = "NewDiscreteStates"(info: *mut EventInfo) => [*info];
         enter_continuous_time = "EnterContinuousTimeMode"();
         completed_step = "CompletedIntegratorStep"(never_back: Bool, event: *mut Bool, terminate: *mut Bool)
-            [never_back] => [words(format!("event {}, terminate {}", *event, *terminate))];
+            [never_back] => [raw_text(format!("event {}, terminate {}", *event, *terminate))];
         set_time = "SetTime"(t: f64) [t];
         set_continuous_states = "SetContinuousStates"(x: *const f64, n: usize) [list(x, n)];
         get_derivatives = "GetDerivatives"(dx: *mut f64, n: usize) => [list(dx, n)];

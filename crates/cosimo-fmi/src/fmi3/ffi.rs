@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cosimo_core::SimulatorError;
 
-use crate::call_log::{count, list, texts, words};
+use crate::call_log::{count, list, raw_text, texts};
 use crate::functions::functions;
 
 pub(crate) type Instance = *mut c_void;
@@ -50,14 +50,14 @@ functions! {
         do_step = "DoStep"(
             from: f64, size: f64, never_back: bool,
             event: *mut u8, terminate: *mut u8, early: *mut u8, until: *mut f64,
-        ) [from, size, never_back] => [words(format!(
+        ) [from, size, never_back] => [raw_text(format!(
             "event {}, terminate {}, early {}, at {:?}", *event, *terminate, *early, *until
         ))];
         enter_event_mode = "EnterEventMode"();
         update_discrete_states = "UpdateDiscreteStates"(
             again: *mut u8, terminate: *mut u8, nominals: *mut u8, states: *mut u8,
             defined: *mut u8, time: *mut f64,
-        ) => [words(format!(
+        ) => [raw_text(format!(
             "again {}, terminate {}, nominals {}, states {}{}", *again, *terminate, *nominals, *states,
             if *defined == 0 { String::new() } else { format!(", next event at {:?}", *time) }
         ))];
@@ -71,7 +71,7 @@ functions! {
             [list(of, n)] => [list(shifts, n)];
         enter_continuous_time = "EnterContinuousTimeMode"();
         completed_step = "CompletedIntegratorStep"(never_back: bool, event: *mut u8, terminate: *mut u8)
-            [never_back] => [words(format!("event {}, terminate {}", *event, *terminate))];
+            [never_back] => [raw_text(format!("event {}, terminate {}", *event, *terminate))];
         set_time = "SetTime"(t: f64) [t];
         set_continuous_states = "SetContinuousStates"(x: *const f64, n: usize) [list(x, n)];
         get_derivatives = "GetContinuousStateDerivatives"(dx: *mut f64, n: usize) => [list(dx, n)];

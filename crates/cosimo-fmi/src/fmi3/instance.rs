@@ -1,6 +1,6 @@
 //! A running FMI 3.0 FMU.
 //!
-//! An FMU that updates in between asks for its inputs inside the step, so it follows whole segments.
+//! An FMU with intermediate updates requests its inputs inside the step, so it follows whole segments.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(crate) struct Fmi3Instance {
     quiet: Option<Vec<CString>>,
     /// No state will be restored that was saved before the start of a step.
     never_back: bool,
-    /// It was told that its events will be handled.
+    /// Event mode is used.
     event_mode: bool,
     /// When the run starts, and when it stops if that is known.
     experiment: (f64, Option<f64>),
@@ -268,7 +268,7 @@ impl NewInstance for Fmi3Instance {
             return Err(SimulatorError::new(function, refusal(fmu, usage, &log)));
         }
         let (functions, pointer) = functions.logged(pointer, name);
-        // SAFETY: no step is under way, so nobody else borrows the feed.
+        // SAFETY: no step is under way, so nothing else borrows the feed.
         unsafe {
             let feed = &mut *environment.feed;
             (feed.instance, feed.set, feed.get) = (pointer, functions.set_float64, functions.get_float64);

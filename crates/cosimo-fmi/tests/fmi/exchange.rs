@@ -376,7 +376,7 @@ fn misbehaviour_of_equations_is_contained() {
         for (fault, at, words) in [
             ("error", 5.0, "the FMU returned `error`"),
             ("unsettled", 1.0, "does not converge within 1000 iterations"),
-            ("past-event", 1.0, "announces an event at t = "),
+            ("past-event", 1.0, "announces its next event at t = "),
             ("fatal", 5.0, "the FMU returned `fatal`"),
         ] {
             let error = said(fault, at).unwrap_err();

@@ -162,7 +162,7 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
         let believed = open(&folder, "spring.fmu", &impossible).unwrap();
         assert_eq!(believed.interface().feedthrough, [(0, 0)]);
         let warning = believed.interface().warnings.last().unwrap();
-        assert!(warning.contains("could not be tried") && warning.contains("must be positive"), "{warning}");
+        assert!(warning.contains("could not be probed") && warning.contains("must be positive"), "{warning}");
     }
 }
 
