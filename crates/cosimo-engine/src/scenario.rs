@@ -197,7 +197,7 @@ impl Scenario {
         }
         for action in declared {
             let target = (action.target.0.as_str(), &action.target.1);
-            let what = match action.deed {
+            let what = match action.effect {
                 Effect::Stop => Ok(ActionEffect::Stop),
                 Effect::Parameter(value) => scenario.tune(target, value, system, ports, registry),
                 Effect::Set(value) => undriven(target, value, ports, links),

@@ -25,7 +25,7 @@ fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Documen
     let unreadable =
         |message: String, hint: Option<String>, malformed| ReadError { message, hint, malformed };
     let failed = |cause| unreadable(format!("cannot read `{path}`: {cause}"), None, false);
-    cosimo_system::regular(file).map_err(failed)?;
+    cosimo_system::check_regular_file(file).map_err(failed)?;
     let size = std::fs::metadata(file).map_err(failed)?.len();
     if size > LARGEST {
         let hint = Some("is it the right file?".into());

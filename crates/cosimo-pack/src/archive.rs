@@ -362,7 +362,7 @@ pub fn regular(path: &Path) -> io::Result<()> {
     if found.is_file() || found.is_dir() {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device or a pipe, expected a regular file"))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file, got a device or a pipe"))
 }
 
 /// What the file is if it cannot be a zip archive. The stream is afterwards where it was.

@@ -108,7 +108,7 @@ fn place(
     log: &mut ProblemLog,
 ) -> Result<Result<DescriptionPlace, ()>, ReadError> {
     let shown = path.display().to_string();
-    if let Err(cause) = cosimo_system::regular(path).and_then(|()| File::open(path)) {
+    if let Err(cause) = cosimo_system::check_regular_file(path).and_then(|()| File::open(path)) {
         return Err(ReadError {
             message: format!("cannot read `{shown}`: {cause}"),
             hint: None,

@@ -1,49 +1,68 @@
 //! Conditions of a scenario: comparisons of ports, time and numbers, joined by `and`, `or` and `not`.
 //!
-//! Names that have other signs than letters, digits, `_`, `.`, `[` and `]` stand in backticks. Whatever is wrong is told
-//! with its place in the text.
+//! Names with characters other than letters, digits, `_`, `.`, `[` and `]` are written in backticks. Every error has
+//! its place in the text.
 
 use crate::problem::{Problem, Span};
 
+/// A parsed condition or a part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
+    /// A literal.
     Number(f64),
+    /// The simulation time in seconds, `t` or `time`.
     Time,
     /// `component.port`.
     Port(String, Span),
-    Negative(Box<Expression>),
+    /// `-x`.
+    Negate(Box<Expression>),
+    /// `not x`.
     Not(Box<Expression>),
-    Pair(Operator, Box<Expression>, Box<Expression>),
+    /// An operator with its left and right operand.
+    Binary(Operator, Box<Expression>, Box<Expression>),
 }
 
+/// Arithmetic, comparison and logical operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
+    /// `+`
     Add,
+    /// `-`
     Subtract,
+    /// `*`
     Multiply,
+    /// `/`
     Divide,
+    /// `<`
     Less,
+    /// `<=`
     LessOrEqual,
+    /// `>`
     Greater,
+    /// `>=`
     GreaterOrEqual,
+    /// `==`
     Equal,
+    /// `!=`
     NotEqual,
+    /// `and`
     And,
+    /// `or`
     Or,
 }
 
 impl Operator {
-    /// True or false come out.
-    fn decides(self) -> bool {
+    /// The result is true or false.
+    fn is_boolean(self) -> bool {
         !matches!(self, Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide)
     }
 
-    /// True or false go in.
-    fn joins(self) -> bool {
+    /// The operands are true or false.
+    fn is_logical(self) -> bool {
         matches!(self, Operator::And | Operator::Or)
     }
 
-    fn of(self, left: f64, right: f64) -> f64 {
+    fn apply(self, left: f64, right: f64) -> f64 {
         match self {
             Operator::Add => left + right,
             Operator::Subtract => left - right,
@@ -66,59 +85,59 @@ fn truth(holds: bool) -> f64 {
 }
 
 impl Expression {
-    /// Its value at a time, with the values of its ports, which are asked for in the order of [`Expression::ports`]. True
+    /// The value at a time in seconds; `port` is called in the order of [`Expression::ports`]. True
     /// is 1.
     pub fn value(&self, time: f64, port: &mut dyn FnMut(&str) -> f64) -> f64 {
         match self {
             Expression::Number(number) => *number,
             Expression::Time => time,
             Expression::Port(path, _) => port(path),
-            Expression::Negative(inner) => -inner.value(time, port),
+            Expression::Negate(inner) => -inner.value(time, port),
             Expression::Not(inner) => truth(inner.value(time, port) == 0.0),
-            Expression::Pair(operator, left, right) => {
+            Expression::Binary(operator, left, right) => {
                 let left = left.value(time, port);
-                operator.of(left, right.value(time, port))
+                operator.apply(left, right.value(time, port))
             }
         }
     }
 
-    /// All ports, in the order in which they stand there.
+    /// All ports, in the order of the text.
     pub fn ports(&self) -> Vec<(&str, &Span)> {
         match self {
             Expression::Number(_) | Expression::Time => Vec::new(),
             Expression::Port(path, span) => vec![(path, span)],
-            Expression::Negative(inner) | Expression::Not(inner) => inner.ports(),
-            Expression::Pair(_, left, right) => [left.ports(), right.ports()].concat(),
+            Expression::Negate(inner) | Expression::Not(inner) => inner.ports(),
+            Expression::Binary(_, left, right) => [left.ports(), right.ports()].concat(),
         }
     }
 }
 
-/// Parentheses inside each other. More are no condition that a person wrote, and would end the stack.
-const DEEPEST: usize = 100;
+/// Nested parentheses. Deeper nesting would overflow the stack.
+const MAX_DEPTH: usize = 100;
 
-/// Reads a condition that stands at `start` in its file.
+/// Parses a condition that begins at byte `start` of its file.
 pub fn parse(text: &str, start: usize) -> Result<Expression, Problem> {
     let mut parser = Parser { text, start, at: 0, depth: 0 };
-    let whole = parser.either()?;
-    parser.blanks();
+    let whole = parser.disjunction()?;
+    parser.skip_blanks();
     if parser.at < text.len() {
         let found = parser.next_word();
         return Err(parser.wrong(format!("`{found}` is not expected here"), found.len()).hint(
             "conditions are comparisons joined by `and`, `or` and `not`, as in `a.v > 1 and t >= 2`; names with other \
-             signs stand in backticks",
+             characters are written in backticks",
         ));
     }
-    if decides(&whole) {
+    if is_boolean(&whole) {
         return Ok(whole);
     }
-    let problem = Problem::error("scenario/condition", "this is a number, true or false is expected", 0..0);
+    let problem = Problem::error("scenario/condition", "expected true or false, got a number", 0..0);
     Err(Problem { span: start..start + text.len(), ..problem }.hint("compare it, as in `a.v > 1`"))
 }
 
-fn decides(expression: &Expression) -> bool {
+fn is_boolean(expression: &Expression) -> bool {
     match expression {
         Expression::Not(_) => true,
-        Expression::Pair(operator, ..) => operator.decides(),
+        Expression::Binary(operator, ..) => operator.is_boolean(),
         _ => false,
     }
 }
@@ -140,100 +159,96 @@ const COMPARISONS: [(&str, Operator); 6] = [
 ];
 
 impl Parser<'_> {
-    fn either(&mut self) -> Result<Expression, Problem> {
-        self.chain(Self::both, |parser| parser.word("or").then_some(Operator::Or))
+    fn disjunction(&mut self) -> Result<Expression, Problem> {
+        self.left_associative(Self::conjunction, |parser| parser.word("or").then_some(Operator::Or))
     }
 
-    fn both(&mut self) -> Result<Expression, Problem> {
-        self.chain(Self::negation, |parser| parser.word("and").then_some(Operator::And))
+    fn conjunction(&mut self) -> Result<Expression, Problem> {
+        self.left_associative(Self::negation, |parser| parser.word("and").then_some(Operator::And))
     }
 
-    /// Several of the next kind with operators between.
-    fn chain(
+    /// Operands of the next level with operators between.
+    fn left_associative(
         &mut self,
         next: fn(&mut Self) -> Result<Expression, Problem>,
         operator: fn(&mut Self) -> Option<Operator>,
     ) -> Result<Expression, Problem> {
-        let begun = self.begin();
+        let from = self.begin();
         let mut left = next(self)?;
         while let Some(operator) = operator(self) {
-            left = self.pair(begun, operator, left, next)?;
+            left = self.binary(from, operator, left, next)?;
         }
         Ok(left)
     }
 
     fn negation(&mut self) -> Result<Expression, Problem> {
-        let begun = self.begin();
+        let from = self.begin();
         if !self.word("not") {
             return self.comparison();
         }
-        let inner = self.deeper(Self::negation)?;
-        self.must(decides(&inner), begun, "`not` stands before a comparison, here it is before a number")?;
+        let inner = self.nested(Self::negation)?;
+        self.require(is_boolean(&inner), from, "`not` needs a comparison, got a number")?;
         Ok(Expression::Not(Box::new(inner)))
     }
 
     fn comparison(&mut self) -> Result<Expression, Problem> {
-        let begun = self.begin();
+        let from = self.begin();
         let left = self.sum()?;
-        self.blanks();
+        self.skip_blanks();
         let found = COMPARISONS.iter().find(|(sign, _)| self.text[self.at..].starts_with(sign));
         let Some((sign, operator)) = found else {
             let rest = &self.text[self.at..];
             if rest.starts_with('=') {
-                return Err(self.wrong("`=` is no comparison".into(), 1).hint("write `==`"));
+                return Err(self.wrong("`=` is not a comparison".into(), 1).hint("write `==`"));
             }
             return Ok(left);
         };
         self.at += sign.len();
-        self.pair(begun, *operator, left, Self::sum)
+        self.binary(from, *operator, left, Self::sum)
     }
 
     fn sum(&mut self) -> Result<Expression, Problem> {
-        self.chain(Self::product, |parser| match parser.sign(['+', '-'])? {
+        self.left_associative(Self::product, |parser| match parser.sign(['+', '-'])? {
             '+' => Some(Operator::Add),
             _ => Some(Operator::Subtract),
         })
     }
 
     fn product(&mut self) -> Result<Expression, Problem> {
-        self.chain(Self::single, |parser| match parser.sign(['*', '/'])? {
+        self.left_associative(Self::unary, |parser| match parser.sign(['*', '/'])? {
             '*' => Some(Operator::Multiply),
             _ => Some(Operator::Divide),
         })
     }
 
-    fn single(&mut self) -> Result<Expression, Problem> {
-        let begun = self.begin();
+    fn unary(&mut self) -> Result<Expression, Problem> {
+        let from = self.begin();
         let rest = &self.text[self.at..];
         match rest.chars().next() {
             None => Err(self
-                .wrong("the condition ends where a port or a number is expected".into(), 0)
+                .wrong("expected a port or a number, got the end of the condition".into(), 0)
                 .hint("write for example `a.v > 1`")),
             Some('-') => {
                 self.at += 1;
-                let inner = self.deeper(Self::single)?;
-                self.must(
-                    !decides(&inner),
-                    begun,
-                    "`-` stands before a number, here it is before a comparison",
-                )?;
-                Ok(Expression::Negative(Box::new(inner)))
+                let inner = self.nested(Self::unary)?;
+                self.require(!is_boolean(&inner), from, "`-` needs a number, got a comparison")?;
+                Ok(Expression::Negate(Box::new(inner)))
             }
             Some('(') => {
                 self.at += 1;
-                let inner = self.deeper(Self::either)?;
+                let inner = self.nested(Self::disjunction)?;
                 if self.sign([')', ')']).is_none() {
-                    self.at = begun;
+                    self.at = from;
                     return Err(self.wrong("this parenthesis is not closed".into(), 1).hint("add `)`"));
                 }
                 Ok(inner)
             }
             Some('`') => {
                 let Some(length) = rest[1..].find('`') else {
-                    return Err(self.wrong("this backtick has no second one".into(), 1).hint("add one"));
+                    return Err(self.wrong("this backtick is not closed".into(), 1).hint("add a second one"));
                 };
                 self.at += length + 2;
-                Ok(Expression::Port(rest[1..=length].into(), self.span(begun + 1..begun + 1 + length)))
+                Ok(Expression::Port(rest[1..=length].into(), self.span(from + 1..from + 1 + length)))
             }
             Some(digit) if digit.is_ascii_digit() || digit == '.' => self.number(),
             Some(letter) if letter.is_alphabetic() || letter == '_' => {
@@ -242,15 +257,17 @@ impl Parser<'_> {
                 match name.as_str() {
                     "t" | "time" => Ok(Expression::Time),
                     "and" | "or" | "not" => {
-                        self.at = begun;
-                        let message = format!("`{name}` stands where a port or a number is expected");
-                        Err(self.wrong(message, name.len()).hint("it stands between or before comparisons"))
+                        self.at = from;
+                        let message = format!("expected a port or a number, got `{name}`");
+                        Err(self
+                            .wrong(message, name.len())
+                            .hint("`and` and `or` join comparisons, `not` negates one"))
                     }
-                    _ => Ok(Expression::Port(name, self.span(begun..self.at))),
+                    _ => Ok(Expression::Port(name, self.span(from..self.at))),
                 }
             }
             Some(other) => Err(self
-                .wrong(format!("`{other}` stands where a port or a number is expected"), other.len_utf8())
+                .wrong(format!("expected a port or a number, got `{other}`"), other.len_utf8())
                 .hint("known are + - * / < <= > >= == != and ( )")),
         }
     }
@@ -272,54 +289,52 @@ impl Parser<'_> {
                 self.at += length;
                 Ok(Expression::Number(number))
             }
-            None => Err(self.wrong(format!("`{}` is no number", &rest[..length]), length)),
+            None => Err(self.wrong(format!("`{}` is not a number", &rest[..length]), length)),
         }
     }
 
-    /// The second of a pair, and whether the two can stand together.
-    fn pair(
+    /// Parses the right operand and checks the types of both.
+    fn binary(
         &mut self,
-        begun: usize,
+        from: usize,
         operator: Operator,
         left: Expression,
         next: fn(&mut Self) -> Result<Expression, Problem>,
     ) -> Result<Expression, Problem> {
-        let right = self.deeper(next)?;
-        let wanted = operator.joins();
-        if decides(&left) != wanted || decides(&right) != wanted {
-            let message = if wanted {
-                "`and` and `or` stand between comparisons, here is a number"
+        let right = self.nested(next)?;
+        let expected = operator.is_logical();
+        if is_boolean(&left) != expected || is_boolean(&right) != expected {
+            let message = if expected {
+                "`and` and `or` need comparisons, got a number"
             } else {
-                "numbers are expected here, a comparison is neither larger nor smaller nor a summand"
+                "expected numbers, got a comparison"
             };
-            return Err(self
-                .wrong_from(begun, message.into())
-                .hint("put parentheses, or compare the number"));
+            return Err(self.wrong_from(from, message.into()).hint("add parentheses, or compare the number"));
         }
-        Ok(Expression::Pair(operator, Box::new(left), Box::new(right)))
+        Ok(Expression::Binary(operator, Box::new(left), Box::new(right)))
     }
 
-    fn deeper(&mut self, next: fn(&mut Self) -> Result<Expression, Problem>) -> Result<Expression, Problem> {
+    fn nested(&mut self, next: fn(&mut Self) -> Result<Expression, Problem>) -> Result<Expression, Problem> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong(format!("more than {DEEPEST} levels are nested here"), 1));
+        if self.depth > MAX_DEPTH {
+            return Err(self.wrong(format!("more than {MAX_DEPTH} levels are nested here"), 1));
         }
         let inner = next(self);
         self.depth -= 1;
         inner
     }
 
-    fn must(&self, holds: bool, from: usize, message: &str) -> Result<(), Problem> {
+    fn require(&self, holds: bool, from: usize, message: &str) -> Result<(), Problem> {
         if holds { Ok(()) } else { Err(self.wrong_from(from, message.into())) }
     }
 
     /// Where the next word begins.
     fn begin(&mut self) -> usize {
-        self.blanks();
+        self.skip_blanks();
         self.at
     }
 
-    fn blanks(&mut self) {
+    fn skip_blanks(&mut self) {
         self.at = self.text.len() - self.text[self.at..].trim_start().len();
     }
 
@@ -341,9 +356,9 @@ impl Parser<'_> {
         if name.is_empty() { rest.chars().take(1).collect() } else { name }
     }
 
-    /// Steps over a word that stands alone.
+    /// Skips this word if it is the next one.
     fn word(&mut self, word: &str) -> bool {
-        self.blanks();
+        self.skip_blanks();
         let found = self.name() == word;
         if found {
             self.at += word.len();
@@ -352,7 +367,7 @@ impl Parser<'_> {
     }
 
     fn sign(&mut self, signs: [char; 2]) -> Option<char> {
-        self.blanks();
+        self.skip_blanks();
         let sign = self.text[self.at..].chars().next().filter(|sign| signs.contains(sign))?;
         self.at += sign.len_utf8();
         Some(sign)
@@ -387,8 +402,8 @@ mod tests {
     }
 
     #[test]
-    fn operators_bind_as_everywhere() {
-        for (text, wanted) in [
+    fn operators_have_the_usual_precedence() {
+        for (text, expected) in [
             ("a.x > 2", true),
             ("a.x>2 and t<1", false),
             ("not a.x > 2 or t == 2", true),
@@ -406,27 +421,27 @@ mod tests {
             ("not not t > 1", true),
         ] {
             let expression = parse(text, 0).unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
-            assert_eq!(value(&expression) == 1.0, wanted, "{text}");
+            assert_eq!(value(&expression) == 1.0, expected, "{text}");
         }
     }
 
     #[test]
-    fn what_is_wrong_has_its_place() {
+    fn errors_have_their_place() {
         for (text, at, words) in [
-            ("", 7..7, "ends where"),
+            ("", 7..7, "the end of the condition"),
             ("a.x", 7..10, "true or false"),
-            ("a.x = 3", 11..12, "no comparison"),
-            ("a.x > ", 13..13, "ends where"),
+            ("a.x = 3", 11..12, "not a comparison"),
+            ("a.x > ", 13..13, "the end of the condition"),
             ("a.x > 1 b", 15..16, "not expected"),
             ("(a.x > 1", 7..8, "not closed"),
-            ("a.x > 1 and t", 7..20, "between comparisons"),
-            ("(t > 1) + 2 > 0", 7..18, "numbers are expected"),
-            ("not 3 > and 2", 15..18, "`and` stands where"),
-            ("t > 1e", 11..13, "no number"),
-            ("t > 1e999", 11..16, "no number"),
+            ("a.x > 1 and t", 7..20, "need comparisons"),
+            ("(t > 1) + 2 > 0", 7..18, "expected numbers"),
+            ("not 3 > and 2", 15..18, "got `and`"),
+            ("t > 1e", 11..13, "not a number"),
+            ("t > 1e999", 11..16, "not a number"),
             ("t > #", 11..12, "`#`"),
-            ("t > `a.x", 11..12, "no second"),
-            ("-(t > 1) > 0", 7..15, "before a comparison"),
+            ("t > `a.x", 11..12, "not closed"),
+            ("-(t > 1) > 0", 7..15, "got a comparison"),
             ("t < 1 < 2", 13..14, "not expected"),
         ] {
             let problem = parse(text, 7).unwrap_err();

@@ -1,19 +1,22 @@
-//! The texts that a system was read from. A system may be spread over several files, and a place in it must name its
-//! own: all texts lie behind each other, so that one span says both which file and where in it.
+//! The texts that a system was read from. A system may be spread over several files, and a span must identify its
+//! file: all texts are concatenated, so that one span gives both the file and the place in it.
 
 use std::ops::Range;
 
 use crate::problem::Span;
 
+/// The files of a system, in the order in which they were read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Files(Vec<File>);
 
+/// One file of a system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct File {
-    /// As people know it: a path, or a path and the member of the archive there.
+    /// A path, or a path and the member of the archive there; for messages.
     pub name: String,
+    /// The whole content.
     pub text: String,
-    /// Where its text begins among all.
+    /// Offset of its text in the concatenation.
     pub start: usize,
 }
 
@@ -24,31 +27,32 @@ impl File {
 }
 
 impl Files {
-    /// A system in one file, whose spans are those of its text.
+    /// One file only: spans are offsets in its text.
     pub fn one(name: impl Into<String>, text: impl Into<String>) -> Files {
         let mut files = Files::default();
         files.add(name, text);
         files
     }
 
-    /// Where the spans of this text begin.
+    /// Appends a file and returns the offset of its spans.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
-        // One byte apart, so that the end of one is not the beginning of the next.
+        // One byte apart, so that the end of a file is not the start of the next.
         let start = self.0.last().map_or(0, |last| last.end() + 1);
         self.0.push(File { name: name.into(), text: text.into(), start });
         start
     }
 
-    /// The one that was asked for; the others are its parts.
+    /// The system file itself; the others are its parts.
     pub fn main(&self) -> Option<&File> {
         self.0.first()
     }
 
+    /// All files.
     pub fn iter(&self) -> impl Iterator<Item = &File> {
         self.0.iter()
     }
 
-    /// The file of a place, and the bytes of its text; `None` for the empty span that means no place.
+    /// The file of a span and the byte range in its text; `None` for the empty span, which means no place.
     pub fn find(&self, span: &Span) -> Option<(&File, Range<usize>)> {
         if *span == (0..0) {
             return None;

@@ -1,4 +1,4 @@
-//! Formats of system files, by the endings of their names: how each is read and, where it can be, written.
+//! Formats of system files by file extension: how each is read and, where supported, written.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -9,71 +9,86 @@ use crate::files::Files;
 use crate::problem::{Problem, Severity};
 use crate::system::System;
 
+/// Writes a document to a path.
 pub type Write = fn(&Document, &Path, &Registry) -> Result<WriteResult, WriteError>;
 
-/// What became of a document.
+/// The outcome of writing a document.
 #[derive(Debug)]
 pub struct WriteResult {
     /// All files that were written, the system itself last.
     pub files: Vec<PathBuf>,
-    /// What the format could not say.
+    /// What the format cannot express.
     pub warnings: Vec<Problem>,
 }
 
+/// A file format of systems, an entry of the registry.
 #[derive(Debug)]
 pub struct SystemFormat {
+    /// Identifier, as `toml` or `ssp`.
     pub name: &'static str,
+    /// One line for listings.
     pub summary: &'static str,
-    /// Without the dot, the usual one first.
+    /// File extensions without the dot, the preferred one first.
     pub endings: &'static [&'static str],
+    /// Reads a file; problems of its content are part of the document.
     pub read: fn(&Path, &ReadOptions, &Registry) -> Result<Document, ReadError>,
+    /// `None` where the format can only be read.
     pub write: Option<Write>,
 }
 
-/// What to read of a file that holds several systems.
+/// Which part of a file to read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReadOptions {
+    /// The name of one system in a package with several.
     pub variant: Option<String>,
 }
 
 /// A system with the file that it came from.
 #[derive(Debug)]
 pub struct Document {
-    /// As much as could be understood; complete where no problem is an error.
+    /// As much as could be read; complete if no problem is an error.
     pub system: System,
+    /// Errors and warnings of the content.
     pub problems: Vec<Problem>,
+    /// The texts that spans refer to.
     pub files: Files,
-    /// What the format would write again and a system has no place for; only the format itself knows what it is.
+    /// Format-specific data that `System` cannot hold, to be written again by the same format.
     pub rest: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Document {
+    /// Whether any problem is an error.
     pub fn has_errors(&self) -> bool {
         self.problems.iter().any(|problem| problem.severity == Severity::Error)
     }
 }
 
-/// A file that could not even be read.
+/// A file that could not be opened or decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadError {
+    /// What failed, with the path.
     pub message: String,
+    /// What to do about it.
     pub hint: Option<String>,
-    /// The file was there, and is not what it should be.
+    /// The file exists, but its content is invalid.
     pub malformed: bool,
 }
 
 /// Why nothing was written.
 #[derive(Debug)]
 pub enum WriteError {
-    /// The system cannot be said in this format.
+    /// The format cannot express this system.
     Problems(Vec<Problem>),
+    /// An I/O operation failed.
     Failed {
+        /// The file that was read or written.
         file: PathBuf,
+        /// The error of the operating system.
         cause: std::io::Error,
     },
 }
 
-/// Puts a copy of a file that a system needs at its place, unless it is there. Another one is never overwritten.
+/// Copies a file of a system unless an identical one exists. A different file is never overwritten.
 pub fn copy_beside(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<(), WriteError> {
     if from.canonicalize().ok().zip(to.canonicalize().ok()).is_some_and(|(from, to)| from == to) {
         return Ok(());
@@ -90,7 +105,7 @@ pub fn copy_beside(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result
     Ok(())
 }
 
-/// The format that claims a file, by the ending of its name.
+/// The format of a file, by its extension.
 pub fn of_file(formats: &[&'static SystemFormat], file: &Path) -> Option<&'static SystemFormat> {
     let ending = file.extension()?;
     let has = |format: &&&'static SystemFormat| {

@@ -1,4 +1,6 @@
-//! What is to be simulated, as data; and the spelling of it that people write, `system.toml`.
+//! The description of a co-simulation as data (components, connections, methods), and its file format `system.toml`.
+
+#![deny(missing_docs)]
 
 pub mod edit;
 pub mod expression;
@@ -23,7 +25,7 @@ pub use method_config::{Choice, ChoiceOrigin, Exchange, MethodConfig, PerInput, 
 pub use names::{Names, PathProblem};
 pub use overrides::Overrides;
 pub use problem::{Problem, Severity, Span, Subject, in_one_line};
-pub use regular::regular;
+pub use regular::check_regular_file;
 pub use scenario::{Action, Effect, Scenario, Trigger};
 pub use system::{
     BondDecl, Boundary, Common, Component, ConnectionDecl, EndRule, Experiment, Impedances, IslandDecl,

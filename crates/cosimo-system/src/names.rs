@@ -1,26 +1,26 @@
 //! Names of components, and which of them a path such as `Sub.Comp.port` begins with.
 //!
-//! Components of nested systems have dots in their names, and so may ports: the longest component that fits is meant.
+//! Components of nested systems have dots in their names, and so may ports: the longest matching component is taken.
 
 use std::collections::BTreeMap;
 
 use cosimo_core::registry::suggest;
 
-/// Places of components by name.
+/// Indices of components by name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Names<'a>(BTreeMap<&'a str, usize>);
 
 /// A path that leads to no component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathProblem<'p> {
-    /// It is not even spelled like one.
+    /// Not of the form `component.port`.
     NoPath,
-    /// What was probably meant to be the component.
+    /// The part that probably names the component.
     Unknown(&'p str),
 }
 
 impl<'a> Names<'a> {
-    /// Of several components with one name, the first.
+    /// The first of several components with the same name is used.
     pub fn new(names: impl IntoIterator<Item = &'a str>) -> Names<'a> {
         let mut places = BTreeMap::new();
         for (place, name) in names.into_iter().enumerate() {
@@ -29,18 +29,19 @@ impl<'a> Names<'a> {
         Names(places)
     }
 
+    /// The index of a component.
     pub fn get(&self, name: &str) -> Option<usize> {
         self.0.get(name).copied()
     }
 
-    /// The component that a path begins with, and what follows its dot.
+    /// Index and name of the component that a path begins with, and the port.
     pub fn split<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), PathProblem<'p>> {
         let parts = || {
             let dots = path.rmatch_indices('.').map(|(at, _)| (&path[..at], &path[at + 1..]));
             dots.filter(|(component, port)| !component.is_empty() && !port.is_empty())
         };
         let known = parts().find_map(|(component, port)| Some((self.get(component)?, component, port)));
-        // Meant is what stands before the first dot, which is the last of these; unless that is a nested system.
+        // The component is probably the text before the first dot, unless that is a nested system.
         known.ok_or_else(|| match (parts().next_back(), parts().next()) {
             (Some((first, _)), Some((whole, _))) => {
                 PathProblem::Unknown(if self.has_system(first) { whole } else { first })
@@ -54,7 +55,7 @@ impl<'a> Names<'a> {
         self.0.range(inside.as_str()..).next().is_some_and(|(known, _)| known.starts_with(&inside))
     }
 
-    /// What to write instead of an unknown component.
+    /// A hint with similar or known component names.
     pub fn suggest(&self, component: &str) -> String {
         let mut known: Vec<(&str, usize)> = self.0.iter().map(|(name, place)| (*name, *place)).collect();
         known.sort_by_key(|(_, place)| *place);
@@ -62,7 +63,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Words of letters, digits, `_` and `-`, with single spaces or dots between: components stand before the dot of a
+/// Words of letters, digits, `_` and `-`, with single spaces or dots between: components are written before the dot of a
 /// port, in file names and in column heads.
 pub fn is_component(name: &str) -> bool {
     let word = |word: &str| {
@@ -71,7 +72,7 @@ pub fn is_component(name: &str) -> bool {
     name.split([' ', '.']).all(word)
 }
 
-/// For messages.
+/// The rule of [`is_component`] for messages.
 pub const COMPONENT_RULE: &str =
     "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between";
 

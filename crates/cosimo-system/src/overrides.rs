@@ -1,5 +1,5 @@
-//! What the command line changes about a system. It beats the file, and speaks its language: a value after
-//! `=` is spelled as in `system.toml`, except that plain words need no quotes.
+//! Changes of a system by the command line. They override the file and use its syntax: a value after
+//! `=` is written as in `system.toml`, except that plain words need no quotes.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,7 +9,7 @@ use ::toml::de::DeValue;
 use cosimo_core::registry::{OpenProblem, Options, Range, Registry, quoted, suggest};
 use cosimo_core::{Port, Value, ValueType};
 
-use crate::keys::choice::{estimates_with_tolerance, has_tolerance, listed};
+use crate::keys::choice::{axis_entries, estimates_with_tolerance, has_tolerance};
 use crate::keys::parts::{is_name, is_pattern};
 use crate::keys::walk::Context;
 use crate::keys::{BOND, METHOD, STEP, former};
@@ -20,38 +20,41 @@ use crate::system::{BondDecl, Component, ConnectionDecl, EndRule, MonolithicDecl
 use crate::toml::section::value as value_of;
 use crate::{sources, write};
 
+/// The flags of the command line that change a system.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
+    /// Stop time in seconds.
     pub stop: Option<f64>,
+    /// How the run ends.
     pub end: Option<EndRule>,
     /// The step size, in seconds.
     pub step: Option<f64>,
-    /// Steps of components' own: `component=seconds`.
+    /// Own steps of components (multi-rate): `component=seconds`.
     pub own_steps: Vec<String>,
-    /// For everything that has a tolerance.
+    /// Replaces all tolerances.
     pub tolerance: Option<f64>,
     /// `output=input`, both as `component.port`.
     pub connects: Vec<String>,
     /// `name=effort:flow~effort:flow`, then options of a bond as `,key=value`.
     pub bonds: Vec<String>,
-    /// Components that are integrated together, as `a,b`, or `*` for all.
+    /// Components integrated as one system of equations, as `a,b`, or `*` for all.
     pub monolithic: Vec<String>,
-    /// A table whose columns drive inputs.
+    /// A table whose columns are connected to inputs.
     pub input: Option<String>,
-    /// The integrator of FMUs for model exchange, where they have one.
+    /// The integrator of FMUs used for model exchange.
     pub solver: Option<String>,
-    /// `component.name=value` for a parameter or for an input that nobody drives; without the component for
-    /// every one that has such a parameter or input.
+    /// `component.name=value` for a parameter or an unconnected input; without the component for
+    /// every component that has such a parameter or input.
     pub sets: Vec<String>,
-    /// `axis=value`, the value as it would stand in `[method]`.
+    /// `axis=value`, the value as in `[method]`.
     pub methods: Vec<String>,
-    /// Patterns of the variables to keep, instead of those of the file.
+    /// Patterns of recorded variables, instead of those of the file.
     pub record: Vec<String>,
-    /// Seconds from row to row.
+    /// Seconds between rows.
     pub record_every: Option<f64>,
 }
 
-/// Done, or why not.
+/// Applied, or the problems.
 type OverrideResult = Result<(), Vec<Problem>>;
 
 impl From<Problem> for Vec<Problem> {
@@ -65,20 +68,20 @@ pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) ->
     let mut all: Vec<OverrideResult> = Vec::new();
     all.extend(overrides.stop.map(|stop| set_stop(system, stop)));
     system.experiment.end = overrides.end.unwrap_or(system.experiment.end);
-    all.extend(overrides.connects.iter().map(|text| connect(system, text)));
-    all.extend(overrides.bonds.iter().map(|text| bond(system, text, registry)));
-    all.extend(overrides.monolithic.iter().map(|text| strong(system, text)));
+    all.extend(overrides.connects.iter().map(|text| add_connection(system, text)));
+    all.extend(overrides.bonds.iter().map(|text| add_bond(system, text, registry)));
+    all.extend(overrides.monolithic.iter().map(|text| add_monolithic(system, text)));
     all.extend(overrides.input.iter().map(|file| Err(sources::add_input_table(system, file, registry))));
-    // Before the tolerance, which goes to the estimate that is chosen in the end.
+    // Before the tolerance, which is set on the finally chosen estimate.
     all.extend(overrides.methods.iter().map(|text| set_method(system, text, registry)));
     all.extend(overrides.step.map(|size| set_step(system, size)));
-    all.extend(overrides.own_steps.iter().map(|text| own_step(system, text)));
+    all.extend(overrides.own_steps.iter().map(|text| set_own_step(system, text)));
     all.extend(overrides.tolerance.map(|tolerance| set_tolerance(system, tolerance, registry)));
-    // Before, so that `--set` can say otherwise of single FMUs.
+    // Before `--set`, which can override it for single FMUs.
     let solver = overrides.solver.iter().map(|name| (name, set_solver(system, name, registry)));
     let solver: Vec<(&String, Vec<usize>)> = solver.collect();
     all.extend(overrides.sets.iter().map(|text| set_parameter(system, text, registry)));
-    all.extend(solver.iter().map(|(name, given)| keep_solver(system, name, given, registry)));
+    all.extend(solver.iter().map(|(name, changed)| check_solver(system, name, changed, registry)));
     all.push(set_record(system, &overrides.record));
     all.extend(overrides.record_every.map(|every| {
         system.results.every = Some(positive("--record-every", every)?);
@@ -91,19 +94,19 @@ fn wrong(code: &'static str, flag: &str, message: &str) -> Problem {
     Problem::error(code, format!("`{flag}`: {message}"), 0..0)
 }
 
-fn must(flag: &str, found: f64, wanted: &str) -> Problem {
-    // As a person types it.
+fn out_of_range(flag: &str, found: f64, expected: &str) -> Problem {
+    // As typed on the command line.
     let found = if found.is_nan() { "nan".into() } else { found.to_string() };
-    wrong("override/value", &format!("{flag} {found}"), &format!("must be {wanted}, got {found}"))
+    wrong("override/value", &format!("{flag} {found}"), &format!("must be {expected}, got {found}"))
 }
 
 fn positive(flag: &str, number: f64) -> Result<f64, Problem> {
-    let wanted = Range::Positive;
-    wanted.holds(number).then_some(number).ok_or_else(|| must(flag, number, wanted.text()))
+    let expected = Range::Positive;
+    expected.holds(number).then_some(number).ok_or_else(|| out_of_range(flag, number, expected.text()))
 }
 
-/// What stands before and behind the first `=`.
-fn halves(text: &str) -> Option<(&str, &str)> {
+/// The parts before and after the first `=`.
+fn split_assignment(text: &str) -> Option<(&str, &str)> {
     text.split_once('=').map(|(left, right)| (left.trim(), right.trim()))
 }
 
@@ -115,7 +118,7 @@ fn unknown_component(code: &'static str, flag: &str, name: &str, known: &Names<'
     wrong(code, flag, &format!("no component is called `{name}`")).hint(known.suggest(name))
 }
 
-fn strong(system: &mut System, text: &str) -> OverrideResult {
+fn add_monolithic(system: &mut System, text: &str) -> OverrideResult {
     let flag = format!("--monolithic {text}");
     let all = names(system);
     let known = Names::new(all.iter().map(String::as_str));
@@ -123,11 +126,11 @@ fn strong(system: &mut System, text: &str) -> OverrideResult {
         "*" => all.iter().map(String::as_str).collect(),
         list => list.split(',').map(str::trim).collect(),
     };
-    let lost = members.iter().filter(|name| known.get(name).is_none());
-    let lost = lost.map(|name| unknown_component("system/unknown-component", &flag, name, &known));
-    let lost: Vec<Problem> = lost.collect();
-    if !lost.is_empty() {
-        return Err(lost);
+    let unknown = members.iter().filter(|name| known.get(name).is_none());
+    let unknown = unknown.map(|name| unknown_component("system/unknown-component", &flag, name, &known));
+    let unknown: Vec<Problem> = unknown.collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
     }
     let name = match system.monolithic.len() {
         0 => "monolithic".to_owned(),
@@ -138,15 +141,15 @@ fn strong(system: &mut System, text: &str) -> OverrideResult {
     Ok(())
 }
 
-fn own_step(system: &mut System, text: &str) -> OverrideResult {
+fn set_own_step(system: &mut System, text: &str) -> OverrideResult {
     let flag = format!("--own-step {text}");
-    let (name, value) = halves(text).ok_or_else(|| {
+    let (name, value) = split_assignment(text).ok_or_else(|| {
         wrong("override/syntax", &flag, "must be `component=seconds`").hint("as in `wheel=5e-3`")
     })?;
     let all = names(system);
     let known = Names::new(all.iter().map(String::as_str));
-    let lost = || unknown_component("override/unknown-component", &flag, name, &known);
-    let place = known.get(name).ok_or_else(lost)?;
+    let unknown = || unknown_component("override/unknown-component", &flag, name, &known);
+    let place = known.get(name).ok_or_else(unknown)?;
     let every = value.parse::<f64>().ok().filter(|every| Range::Positive.holds(*every)).ok_or_else(|| {
         let message = format!("must be {}, got {value}", Range::Positive.text());
         wrong("override/value", &flag, &message)
@@ -155,9 +158,9 @@ fn own_step(system: &mut System, text: &str) -> OverrideResult {
     Ok(())
 }
 
-fn connect(system: &mut System, text: &str) -> OverrideResult {
+fn add_connection(system: &mut System, text: &str) -> OverrideResult {
     let flag = format!("--connect {text}");
-    let (from, to) = halves(text).ok_or_else(|| {
+    let (from, to) = split_assignment(text).ok_or_else(|| {
         wrong("override/syntax", &flag, "must be `component.output=component.input`")
             .hint("the output comes first, as in `a.y=b.u`")
     })?;
@@ -167,7 +170,7 @@ fn connect(system: &mut System, text: &str) -> OverrideResult {
     Ok(())
 }
 
-fn bond(system: &mut System, text: &str, registry: &Registry) -> OverrideResult {
+fn add_bond(system: &mut System, text: &str, registry: &Registry) -> OverrideResult {
     let flag = format!("--bond {text}");
     let context = Context { registry, components: Names::default(), origin: ChoiceOrigin::CommandLine };
     // Names of ports may have commas in them, as `q[1,2]`, so options are recognised by their keys.
@@ -177,9 +180,9 @@ fn bond(system: &mut System, text: &str, registry: &Registry) -> OverrideResult 
         let number = spelled.parse().map(write::number);
         let toml = number.unwrap_or_else(|_| write::text(spelled));
         let Ok(value) = DeValue::parse(&toml) else { continue };
-        for problem in BOND.set(key, value, &mut bond, &context) {
-            let wanted = in_words(problem.label.trim_start_matches("expected: "));
-            let message = format!("`{key}` must be {wanted}, got `{spelled}`");
+        for problem in BOND.read_key(key, value, &mut bond, &context) {
+            let expected = without_quotes(problem.label.trim_start_matches("expected: "));
+            let message = format!("`{key}` must be {expected}, got `{spelled}`");
             problems.push(wrong("override/value", &flag, &message));
         }
     }
@@ -193,7 +196,7 @@ fn bond(system: &mut System, text: &str, registry: &Registry) -> OverrideResult 
         return Err(problems);
     };
     if !is_name(name) || system.bonds.iter().any(|known| known.name == name) {
-        let message = format!("`{name}` is no name for a bond, or one has it already");
+        let message = format!("`{name}` is not a valid name for a bond or already used");
         problems.push(wrong("override/value", &flag, &message).hint("letters, digits, `_` and `-`"));
     }
     if !problems.is_empty() {
@@ -211,23 +214,23 @@ fn bond(system: &mut System, text: &str, registry: &Registry) -> OverrideResult 
 /// `rest,key=value` with a key that bonds have.
 fn trailing_option(text: &str) -> Option<(&str, &str, &str)> {
     let (before, last) = text.rsplit_once(',')?;
-    let (key, spelled) = halves(last)?;
-    BOND.alone().contains(&key).then_some((before, key, spelled))
+    let (key, spelled) = split_assignment(last)?;
+    BOND.overridable().contains(&key).then_some((before, key, spelled))
 }
 
-/// `"a" or "b" or "c"` as the command line spells words.
-fn in_words(wanted: &str) -> String {
-    let wanted = wanted.replace('"', "`");
-    match wanted.rsplit_once(" or ") {
+/// `"a" or "b" or "c"` in the syntax of the command line.
+fn without_quotes(expected: &str) -> String {
+    let expected = expected.replace('"', "`");
+    match expected.rsplit_once(" or ") {
         Some((first, last)) => format!("{} or {last}", first.replace(" or ", ", ")),
-        None => wanted,
+        None => expected,
     }
 }
 
-/// Whether this is the port of a component that exists; whether it has such a port is the plan's to say.
+/// Checks that the component of a port exists; the planner checks the port.
 fn known_port(system: &System, path: &str, flag: &str) -> Result<(), Problem> {
     let names = Names::new(system.components.iter().map(|known| known.name.as_str()));
-    names.split(path).map(drop).map_err(|lost| match lost {
+    names.split(path).map(drop).map_err(|unknown| match unknown {
         PathProblem::Unknown(name) => unknown_component("override/unknown-component", flag, name, &names),
         PathProblem::NoPath => {
             wrong("override/syntax", flag, &format!("expected `component.port`, got `{path}`"))
@@ -238,10 +241,10 @@ fn known_port(system: &System, path: &str, flag: &str) -> Result<(), Problem> {
 fn set_stop(system: &mut System, stop: f64) -> OverrideResult {
     let start = system.experiment.start;
     if !stop.is_finite() {
-        return Err(must("--stop", stop, Range::Finite.text()).into());
+        return Err(out_of_range("--stop", stop, Range::Finite.text()).into());
     }
     if stop <= start {
-        return Err(must("--stop", stop, &format!("later than the start, {start} s")).into());
+        return Err(out_of_range("--stop", stop, &format!("later than the start, {start} s")).into());
     }
     system.experiment.stop = stop;
     Ok(())
@@ -249,16 +252,16 @@ fn set_stop(system: &mut System, stop: f64) -> OverrideResult {
 
 fn set_step(system: &mut System, size: f64) -> OverrideResult {
     let size = positive("--step", size)?;
-    for recipe in system.method_configs_mut() {
-        (recipe.step.size, recipe.step.size_origin) = (Some(size), ChoiceOrigin::CommandLine);
+    for methods in system.method_configs_mut() {
+        (methods.step.size, methods.step.size_origin) = (Some(size), ChoiceOrigin::CommandLine);
     }
     Ok(())
 }
 
 fn set_method(system: &mut System, text: &str, registry: &Registry) -> OverrideResult {
     let flag = format!("--method {text}");
-    let axes = [METHOD.alone(), STEP.alone()].concat();
-    let (axis, spelled) = halves(text).ok_or_else(|| {
+    let axes = [METHOD.overridable(), STEP.overridable()].concat();
+    let (axis, spelled) = split_assignment(text).ok_or_else(|| {
         wrong("override/syntax", &flag, "must be `axis=method`").hint(format!("axes are {}", quoted(&axes)))
     })?;
     let axis = former::axis(axis);
@@ -270,14 +273,14 @@ fn set_method(system: &mut System, text: &str, registry: &Registry) -> OverrideR
     let all = names(system);
     let components = Names::new(all.iter().map(String::as_str));
     let context = Context { registry, components, origin: ChoiceOrigin::CommandLine };
-    let shape = if METHOD.alone().contains(&axis) { METHOD } else { STEP };
-    let found = shape.set(axis, value.clone(), &mut system.methods.clone(), &context);
+    let shape = if METHOD.overridable().contains(&axis) { METHOD } else { STEP };
+    let found = shape.read_key(axis, value.clone(), &mut system.methods.clone(), &context);
     if found.is_empty() {
-        for recipe in system.method_configs_mut() {
-            shape.set(axis, value.clone(), recipe, &context);
+        for methods in system.method_configs_mut() {
+            shape.read_key(axis, value.clone(), methods, &context);
         }
     }
-    // Places in the flag's text are not places in the file.
+    // Spans in the flag's text are not spans in the file.
     let named = |p: Problem| {
         let message = format!("`{flag}`: {}", p.message);
         Problem { message, span: 0..0, label: String::new(), ..p }
@@ -290,7 +293,7 @@ fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Ov
     let tolerance = positive("--tolerance", tolerance)?;
     let usual = system.methods.estimate.name.clone();
     let mut estimates: Vec<&mut Choice> =
-        system.method_configs_mut().map(|recipe| &mut recipe.estimate).collect();
+        system.method_configs_mut().map(|methods| &mut methods.estimate).collect();
     estimates.retain(|estimate| has_tolerance(registry, &estimate.name));
     if estimates.is_empty() {
         let message = format!("the estimate `{usual}` has no tolerance");
@@ -298,8 +301,10 @@ fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Ov
     }
     let pair = ("tolerance".to_owned(), Value::Number(tolerance));
     for estimate in estimates {
-        let specs =
-            listed(registry, "estimate").iter().find(|entry| entry.name == estimate.name).map(|e| e.options);
+        let specs = axis_entries(registry, "estimate")
+            .iter()
+            .find(|entry| entry.name == estimate.name)
+            .map(|e| e.options);
         let name = format!("`{}`", estimate.name);
         Options::resolve(&name, specs.unwrap_or_default(), std::slice::from_ref(&pair)).map_err(|found| {
             found.iter().map(|found| wrong("override/value", &flag, &found.message)).collect::<Vec<_>>()
@@ -307,7 +312,7 @@ fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Ov
         *estimate = std::mem::take(estimate).with(&pair.0, pair.1.clone());
         estimate.origin = ChoiceOrigin::CommandLine;
     }
-    // Narrower ones in the file would beat the one of the estimate, and the command line beats the file.
+    // Those of bonds, junctions and components in the file would override that of the estimate.
     system.bonds.iter_mut().for_each(|bond| bond.tolerance = None);
     system.junctions.iter_mut().for_each(|junction| junction.tolerance = None);
     system.components.iter_mut().for_each(|component| component.tolerance = None);
@@ -316,10 +321,12 @@ fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Ov
 
 fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> OverrideResult {
     let flag = format!("--set {text}");
-    let (target, spelled) = halves(text).filter(|(target, _)| !target.is_empty()).ok_or_else(|| {
-        wrong("override/syntax", &flag, "must be `component.parameter=value`")
-            .hint("`parameter=value` sets it wherever there is one; inputs that nobody drives can be set too")
-    })?;
+    let (target, spelled) =
+        split_assignment(text).filter(|(target, _)| !target.is_empty()).ok_or_else(|| {
+            wrong("override/syntax", &flag, "must be `component.parameter=value`").hint(
+                "`parameter=value` sets it in all components that have it; unconnected inputs can be set too",
+            )
+        })?;
     let value = parse(spelled).map_err(|message| wrong("override/syntax", &flag, &message))?;
     let value = value_of(value.get_ref());
     let all = names(system);
@@ -332,7 +339,7 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> Overri
         let name = match dotted {
             Some((owner, name)) if component.name == owner => name,
             Some(_) => continue,
-            // Not of a component by that name: a name may have dots in its own.
+            // The name of a parameter may have dots itself.
             None => target,
         };
         let parameters = parameters(component, &folder, registry);
@@ -345,15 +352,15 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> Overri
             known.extend(inputs.into_iter().map(|port| port.name));
         }
         if let Some(port) = input {
-            let number = start(&port, &value).ok_or_else(|| {
-                let message = format!("expected {}, got {}", wanted(&port), value.describe());
+            let number = start_value(&port, &value).ok_or_else(|| {
+                let message = format!("expected {}, got {}", expected_value(&port), value.describe());
                 wrong("override/value", &flag, &message)
             })?;
-            put(&mut component.starts, name, number);
+            replace(&mut component.starts, name, number);
             hit = true;
         } else if is_parameter || dotted.is_some() {
-            // Of a component by name it is the plan's to say that there is no such parameter.
-            put(&mut component.parameters, name, value.clone());
+            // For a named component the planner reports unknown parameters.
+            replace(&mut component.parameters, name, value.clone());
             hit = true;
         }
     }
@@ -375,14 +382,14 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> Overri
     .into())
 }
 
-/// Instead of what stands under this name.
-fn put<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T) {
+/// Replaces the entry of this name.
+fn replace<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T) {
     list.retain(|(known, ..)| known != name);
     list.push((name.to_owned(), value, 0..0));
 }
 
-/// What may be set at an input.
-fn wanted(port: &Port) -> String {
+/// The values that an input accepts, for messages.
+fn expected_value(port: &Port) -> String {
     match port.value_type {
         ValueType::Boolean => "true, false, 1 or 0".to_owned(),
         ValueType::Enumeration if !port.items.is_empty() => {
@@ -392,8 +399,8 @@ fn wanted(port: &Port) -> String {
     }
 }
 
-/// A start value of an input as people write it: truth as a word or a number, items by name or number.
-fn start(port: &Port, value: &Value) -> Option<f64> {
+/// The start value of an input: a Boolean as a word or a number, an enumeration item by name or number.
+fn start_value(port: &Port, value: &Value) -> Option<f64> {
     match (port.value_type, value) {
         (ValueType::Boolean, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
         (ValueType::Boolean, Value::Number(number)) => [0.0, 1.0].contains(number).then_some(*number),
@@ -408,40 +415,40 @@ fn start(port: &Port, value: &Value) -> Option<f64> {
 /// The parameter that `--solver` stands for.
 const SOLVER: &str = "cosimo.solver";
 
-/// Gives an integrator to all that may have one. Says which components got it.
+/// Sets the integrator of all components that may have one, and returns their indices.
 fn set_solver(system: &mut System, name: &str, registry: &Registry) -> Vec<usize> {
     let folder = system.folder.clone();
-    let mut given = Vec::new();
+    let mut changed = Vec::new();
     for (index, component) in system.components.iter_mut().enumerate() {
         if parameters(component, &folder, registry).iter().any(|known| known == SOLVER) {
-            put(&mut component.parameters, SOLVER, Value::Text(name.to_owned()));
-            given.push(index);
+            replace(&mut component.parameters, SOLVER, Value::Text(name.to_owned()));
+            changed.push(index);
         }
     }
-    given
+    changed
 }
 
-/// Takes it back from those that bring their own solver after all, or where there is none of that name.
-fn keep_solver(system: &mut System, name: &str, given: &[usize], registry: &Registry) -> OverrideResult {
+/// Removes it from components that have their own solver, and reports an unknown integrator.
+fn check_solver(system: &mut System, name: &str, changed: &[usize], registry: &Registry) -> OverrideResult {
     let flag = format!("--solver {name}");
     let ours = Value::Text(name.to_owned());
-    let (mut kept, mut refused, mut both) = (given.is_empty() && system.components.is_empty(), None, None);
-    for &index in given {
+    let (mut kept, mut refused, mut both) = (changed.is_empty() && system.components.is_empty(), None, None);
+    for &index in changed {
         let component = &system.components[index];
         if !component.parameters.iter().any(|(known, value, _)| known == SOLVER && *value == ours) {
-            kept = true; // `--set` says otherwise
+            kept = true; // overridden by `--set`
             continue;
         }
         let groups = system.monolithic.iter().flat_map(|group| &group.components);
         let joined = groups.into_iter().any(|(member, _)| *member == component.name);
-        if refusal(component, &system.folder, joined, registry).is_none() {
+        if solver_problem(component, &system.folder, joined, registry).is_none() {
             kept = true;
             continue;
         }
-        // Of one that is used for co-simulation, the name may be wrong as well.
+        // The name may also be wrong for an FMU used for co-simulation.
         let mut exchange = component.clone();
-        put(&mut exchange.parameters, "cosimo.use", Value::Text("model-exchange".to_owned()));
-        match refusal(&exchange, &system.folder, joined, registry) {
+        replace(&mut exchange.parameters, "cosimo.use", Value::Text("model-exchange".to_owned()));
+        match solver_problem(&exchange, &system.folder, joined, registry) {
             Some(problem) => refused = refused.or(Some(problem)),
             None => both = both.or(Some(component.name.clone())),
         }
@@ -455,12 +462,18 @@ fn keep_solver(system: &mut System, name: &str, given: &[usize], registry: &Regi
         return Ok(());
     }
     let message = format!("`{flag}` changes nothing: no FMU is used for model exchange");
-    let hint = both.map(|name| format!("`--set {name}.cosimo.use=model-exchange` uses `{name}` so"));
+    let hint =
+        both.map(|name| format!("`--set {name}.cosimo.use=model-exchange` uses `{name}` for model exchange"));
     Err(Problem { hint, ..Problem::warning("override/solver", message, 0..0) }.into())
 }
 
-/// Why a component cannot have its integrator.
-fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Registry) -> Option<OpenProblem> {
+/// Why a component does not accept its integrator.
+fn solver_problem(
+    component: &Component,
+    folder: &Path,
+    joined: bool,
+    registry: &Registry,
+) -> Option<OpenProblem> {
     let found = sources::open(component, folder, joined, registry)?.err()?;
     found.into_iter().find(|problem| problem.parameter.as_deref() == Some(SOLVER))
 }
@@ -476,7 +489,7 @@ fn set_record(system: &mut System, patterns: &[String]) -> OverrideResult {
     Err(bad)
 }
 
-/// The parameters that are known of a component before it is planned.
+/// The parameters of a component that are known before planning.
 fn parameters(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {
     let own = component.parameters.iter().map(|(name, ..)| name.clone());
     own.chain(sources::parameters(component, folder, registry)).collect()
@@ -486,7 +499,7 @@ fn inputs(component: &Component, folder: &Path, registry: &Registry) -> Vec<Port
     sources::interface(component, folder, registry).map(|found| found.inputs).unwrap_or_default()
 }
 
-/// A TOML value, or a text that nobody cared to quote.
+/// A TOML value, or a text without quotes.
 fn parse(spelled: &str) -> Result<Spanned<DeValue<'_>>, String> {
     if spelled.is_empty() {
         return Err("there is no value after `=`".into());

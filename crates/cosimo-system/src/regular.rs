@@ -1,13 +1,13 @@
-//! Files of the disk, apart from what only looks like one.
+//! Regular files, as opposed to devices and pipes.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// Refuses what never ends or never begins when it is read: a device, a pipe, a socket. A folder is left to who opens it.
-pub fn regular(path: &Path) -> io::Result<()> {
+/// Rejects devices, pipes and sockets, which may block or never end. Folders pass: opening them fails with its own error.
+pub fn check_regular_file(path: &Path) -> io::Result<()> {
     let found = fs::metadata(path)?;
     if found.is_file() || found.is_dir() {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device or a pipe, expected a regular file"))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file, got a device or a pipe"))
 }

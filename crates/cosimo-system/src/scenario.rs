@@ -1,4 +1,4 @@
-//! What happens to a system while it runs: timed and conditional actions, and their spelling in a file of their own.
+//! Scenarios: timed and conditional actions during a run, read from a file of their own.
 
 use ::toml::de::DeTable;
 use cosimo_core::registry::{Range, quoted};
@@ -7,53 +7,69 @@ use crate::expression::{self, Expression};
 use crate::problem::{Problem, Span};
 use crate::toml::section::{Item, Section};
 
+/// The content of a scenario file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scenario {
+    /// In the order of the file.
     pub actions: Vec<Action>,
 }
 
+/// One `[[action]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
-    /// In the words of the file, or what it does.
+    /// The name in the file, or a description of the effect.
     pub name: String,
+    /// When it happens.
     pub trigger: Trigger,
-    pub deed: Effect,
-    /// What it acts on, `component.name`; empty where it stops the run.
+    /// What it does.
+    pub effect: Effect,
+    /// The target, `component.name`; empty for [`Effect::Stop`].
     pub target: (String, Span),
+    /// The section.
     pub span: Span,
 }
 
+/// When an action happens.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trigger {
+    /// At a time in seconds.
     At(f64, Span),
-    /// Each time the condition becomes true, or only the first time; `text` is how it is written.
+    /// When a condition becomes true.
     When {
+        /// The parsed condition.
         condition: Expression,
+        /// The condition as written.
         text: String,
+        /// Only the first time.
         once: bool,
     },
 }
 
+/// What an action does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
-    /// An input that nobody drives.
+    /// Sets an unconnected input.
     Set(f64),
-    /// What an input is told instead of what it is connected to.
+    /// Replaces the value of a connected input.
     Override(f64),
-    /// What it was told last.
+    /// Holds the last value of the input.
     Stuck,
+    /// Multiplies the value of the connection.
     Scale(f64),
+    /// Adds to the value of the connection.
     Offset(f64),
-    /// Back to what it is connected to.
+    /// Ends an override: the input follows its connection again.
     Release,
+    /// Sets a tunable parameter.
     Parameter(f64),
+    /// Ends the run.
     Stop,
 }
 
-/// A key, the key of its number, and what it means with that number.
+/// A key, the key of its number, and the effect with that number.
 type EffectKey = (&'static str, Option<&'static str>, fn(f64) -> Effect);
 
-const VERBS: [EffectKey; 8] = [
+const EFFECTS: [EffectKey; 8] = [
     ("set", Some("to"), Effect::Set),
     ("override", Some("to"), Effect::Override),
     ("stuck", None, |_| Effect::Stuck),
@@ -64,7 +80,7 @@ const VERBS: [EffectKey; 8] = [
     ("stop", None, |_| Effect::Stop),
 ];
 
-/// Reads a scenario, or all that is wrong with it.
+/// Reads a scenario, with all its problems.
 pub fn read(text: &str) -> (Scenario, Vec<Problem>) {
     let (table, broken) = DeTable::parse_recoverable(text);
     let mut problems = crate::toml::syntax(&broken, text);
@@ -73,7 +89,7 @@ pub fn read(text: &str) -> (Scenario, Vec<Problem>) {
         return (scenario, problems);
     }
     let root = Section::over("the scenario", table.get_ref(), 0..0, &["action"], &mut problems);
-    let verbs = VERBS.iter().map(|(verb, ..)| *verb);
+    let verbs = EFFECTS.iter().map(|(verb, ..)| *verb);
     let keys: Vec<&str> =
         ["name", "at", "when", "once"].into_iter().chain(verbs).chain(["to", "by"]).collect();
     let example = "[[action]]` with `at = 2.0` and `override = \"a.u\"` `to = 0.0";
@@ -94,17 +110,17 @@ fn wrong(message: &str, span: Span, hint: &str) -> Problem {
 
 fn action(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<Action> {
     let trigger = trigger(section, text, out);
-    let (deed, target) = deed(section, out)?;
+    let (effect, target) = read_effect(section, out)?;
     let name = section.get("name").and_then(|item| item.text(out)).map(|(name, _)| name);
-    let name = name.unwrap_or_else(|| words(deed, &target.0));
-    Some(Action { name, trigger: trigger?, deed, target, span: section.span.clone() })
+    let name = name.unwrap_or_else(|| default_name(effect, &target.0));
+    Some(Action { name, trigger: trigger?, effect: effect, target, span: section.span.clone() })
 }
 
 fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<Trigger> {
     let (at, when, once) = (section.get("at"), section.get("when"), section.get("once"));
     if let (Some(_), Some(once)) = (&at, &once) {
-        let message = "`once` goes with `when`; an instant comes only once";
-        out.push(wrong(message, once.whole(), "leave it out"));
+        let message = "`once` is only allowed with `when`";
+        out.push(wrong(message, once.whole(), "remove it"));
     }
     match (at, when) {
         (Some(at), None) => {
@@ -124,8 +140,8 @@ fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<
         }
         (Some(_), Some(when)) => {
             let message = "an action has either `at` or `when`, got both";
-            let hint = "leave one out; a condition may have the time in it, as in `a.v > 1 and t >= 2`";
-            out.push(wrong(message, when.whole(), hint).label("the second one"));
+            let hint = "remove one; a condition may contain the time, as in `a.v > 1 and t >= 2`";
+            out.push(wrong(message, when.whole(), hint).label("conflicts with `at`"));
             None
         }
         (None, None) => {
@@ -137,7 +153,7 @@ fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<
     }
 }
 
-/// Places inside a text that the file spells letter by letter; of others only the whole is known.
+/// Errors get their exact place if the text has no escapes, else the whole text.
 fn condition_at(condition: &str, span: &Span, text: &str) -> Result<Expression, Problem> {
     let inside = span.start + 1..span.end.saturating_sub(1);
     let literal = text.get(inside.clone()) == Some(condition);
@@ -149,20 +165,19 @@ fn condition_at(condition: &str, span: &Span, text: &str) -> Result<Expression, 
     })
 }
 
-fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Effect, (String, Span))> {
+fn read_effect(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Effect, (String, Span))> {
     let found: Vec<(&EffectKey, Item<'_>)> =
-        VERBS.iter().filter_map(|verb| Some((verb, section.get(verb.0)?))).collect();
-    let ((key, number, deed), item) = match found.as_slice() {
+        EFFECTS.iter().filter_map(|verb| Some((verb, section.get(verb.0)?))).collect();
+    let ((key, number, effect), item) = match found.as_slice() {
         [(verb, item)] => (*verb, item),
         [] => {
-            let hint = format!("known are {}", quoted(VERBS.iter().map(|(key, ..)| key)));
-            out.push(wrong("an action must say what to do", section.span.clone(), &hint));
+            let hint = format!("known effects are {}", quoted(EFFECTS.iter().map(|(key, ..)| key)));
+            out.push(wrong("an action needs an effect", section.span.clone(), &hint));
             return None;
         }
         [_, (_, second), ..] => {
-            let problem =
-                wrong("an action does one thing", second.whole(), "write another `[[action]]` for it");
-            out.push(problem.label("the second one"));
+            let problem = wrong("an action has one effect only", second.whole(), "add another `[[action]]`");
+            out.push(problem.label("second effect"));
             return None;
         }
     };
@@ -177,8 +192,8 @@ fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Effect, (Strin
     };
     for other in ["to", "by"].iter().filter(|other| Some(**other) != *number) {
         if let Some(item) = section.get(other) {
-            let hint = number.map_or("leave it out".into(), |number| format!("`{key}` takes `{number}`"));
-            out.push(wrong(&format!("`{other}` does not go with `{key}`"), item.whole(), &hint));
+            let hint = number.map_or("remove it".into(), |number| format!("`{key}` takes `{number}`"));
+            out.push(wrong(&format!("`{other}` is not allowed with `{key}`"), item.whole(), &hint));
         }
     }
     let value = match number {
@@ -187,12 +202,12 @@ fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Effect, (Strin
         }
         None => 0.0,
     };
-    Some((deed(value), target?))
+    Some((effect(value), target?))
 }
 
-/// An action without a name, for people.
-fn words(deed: Effect, target: &str) -> String {
-    match deed {
+/// The name of an action that has none in the file.
+fn default_name(effect: Effect, target: &str) -> String {
+    match effect {
         Effect::Set(value) => format!("set {target} to {value}"),
         Effect::Override(value) => format!("override {target} with {value}"),
         Effect::Stuck => format!("{target} stuck"),
@@ -217,14 +232,14 @@ mod tests {
         let (scenario, problems) = read(GOOD);
         assert_eq!(problems, []);
         let [first, second] = scenario.actions.as_slice() else { panic!("{scenario:?}") };
-        assert_eq!((first.name.as_str(), first.deed), ("ä", Effect::Stuck));
+        assert_eq!((first.name.as_str(), first.effect), ("ä", Effect::Stuck));
         assert!(matches!(first.trigger, Trigger::At(2.0, _)));
-        assert_eq!((second.name.as_str(), second.deed), ("scale a.u by -0.5", Effect::Scale(-0.5)));
+        assert_eq!((second.name.as_str(), second.effect), ("scale a.u by -0.5", Effect::Scale(-0.5)));
         assert!(matches!(second.trigger, Trigger::When { once: false, .. }));
     }
 
     proptest! {
-        /// Whatever is left out or put in, there is a scenario or a problem with a place in the text.
+        /// Any modified text gives a scenario or problems with places in the text.
         #[test]
         fn no_text_panics(at in 0..GOOD.len(), length in 0usize..20, put in "[a-z0-9.=\\[\\]\"'`()<>\n -]{0,6}") {
             let end = (at + length).min(GOOD.len());

@@ -1,5 +1,5 @@
-//! The JSON Schema of `system.toml`, for editors that complete and check while one types. It comes from the
-//! registry, so that it knows every method and option, and from the reader's own lists of words.
+//! The JSON Schema of `system.toml`, for completion and checks in editors. It is generated from the
+//! registry, so that it contains every method and option, and from the key tables of the reader.
 
 use cosimo_core::Registry;
 use cosimo_core::registry::{EntryListing, OptionKind, Range, Spec};
@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use crate::keys::walk::Codec;
 use crate::keys::{EXCHANGE, EXCHANGE_DOC, SYSTEM};
 
-/// Draft 2020-12. What the reader calls a problem of the text alone is an error here too; whether components
-/// and ports exist is beyond a schema.
+/// Draft 2020-12. Errors of the text alone are errors here too; whether components
+/// and ports exist cannot be checked by a schema.
 pub fn json_schema(registry: &Registry) -> Value {
     let mut definitions = Map::new();
-    // Where derivatives come from is a correction's choice, not the user's.
+    // Jacobians are chosen by corrections, not in the file.
     for (axis, entries) in registry.axes().iter().filter(|(axis, _)| *axis != "jacobian") {
         definitions.insert((*axis).into(), choice(axis, entries));
     }
@@ -80,7 +80,7 @@ fn option(spec: &Spec) -> Value {
     }
 }
 
-/// Of an empty list nothing can be chosen; the draft wants that said in another way.
+/// `oneOf` must not be empty.
 pub(crate) fn one_of(list: Vec<Value>) -> Value {
     if list.is_empty() { json!({ "not": {} }) } else { json!({ "oneOf": list }) }
 }

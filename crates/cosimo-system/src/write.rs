@@ -1,4 +1,4 @@
-//! A system back as `system.toml`. Reading it again gives the same system; what equals its default is left
+//! Writes a system as `system.toml`. Reading it again gives the same system; values equal to their default are left
 //! out, and comments are not kept.
 
 use std::fmt::Write;
@@ -10,26 +10,27 @@ use crate::keys::walk::{KeyText, TableEntries};
 use crate::keys::{BOND, SUPPLEMENT, SYSTEM};
 use crate::system::{BondDecl, PowerPort, System};
 
+/// The whole system.
 pub fn to_toml(system: &System) -> String {
-    sections(&SYSTEM.page(system))
+    sections(&SYSTEM.entries(system))
 }
 
-/// What another format has no words for: everything but start, stop and sources, as [`crate::toml::supplement`] reads
-/// it. Leave out of the system what the other format does say.
+/// What another format cannot express: everything but start, stop and sources, as [`crate::toml::supplement`] reads
+/// it. Reset in the system what the other format expresses itself.
 pub fn to_supplement(system: &System) -> String {
-    sections(&SUPPLEMENT.page(system))
+    sections(&SUPPLEMENT.entries(system))
 }
 
-/// One bond as a section of its own.
+/// One bond as a `[[bond]]` section.
 pub fn bond(bond: &BondDecl) -> String {
     section("[[bond]]", &BOND.lines(bond))
 }
 
-/// The same as `--bond` takes it.
+/// One bond as the argument of `--bond`.
 pub fn bond_argument(bond: &BondDecl) -> String {
     let side = |port: &PowerPort| format!("{}:{}", port.effort.0, port.flow.0);
     let mut text = format!("{}={}~{}", bond.name, side(&bond.a), side(&bond.b));
-    let options = BOND.alone();
+    let options = BOND.overridable();
     for (key, value) in BOND.lines(bond) {
         if options.contains(&key.as_str()) {
             text += &format!(",{key}={}", value.trim_matches('"'));
@@ -38,19 +39,21 @@ pub fn bond_argument(bond: &BondDecl) -> String {
     text
 }
 
-fn sections(page: &TableEntries) -> String {
+fn sections(table_entries: &TableEntries) -> String {
     let mut sections = Vec::new();
-    for entry in &page.entries {
+    for entry in &table_entries.entries {
         match &entry.written {
-            KeyText::Table(page, usual) => sections.push((format!("[{}]", entry.key), page.beside(usual))),
-            KeyText::Tables(pages, usual) => sections.extend(pages.iter().map(|page| {
-                let head = match &page.name {
+            KeyText::Table(table_entries, usual) => {
+                sections.push((format!("[{}]", entry.key), table_entries.differences(usual)))
+            }
+            KeyText::Tables(tables, usual) => sections.extend(tables.iter().map(|table_entries| {
+                let head = match &table_entries.name {
                     Some(name) => format!("[{}.{}]", entry.key, key(name)),
                     None => format!("[[{}]]", entry.key),
                 };
-                (head, page.beside(usual))
+                (head, table_entries.differences(usual))
             })),
-            KeyText::Plain(_) | KeyText::Again(_) => {}
+            KeyText::Plain(_) | KeyText::Explicit(_) => {}
         }
     }
     let written = sections.iter().filter(|(_, lines)| !lines.is_empty());
@@ -62,7 +65,7 @@ fn section(head: &str, lines: &[(String, String)]) -> String {
     format!("{head}\n{}", lines.collect::<String>())
 }
 
-/// A value as it stands in a file.
+/// A value in TOML syntax.
 pub fn value(value: &Value) -> String {
     match value {
         Value::Number(number) => self::number(*number),
@@ -91,7 +94,7 @@ pub(crate) fn number(number: f64) -> String {
     if number.is_nan() { "nan".into() } else { format!("{number:?}") }
 }
 
-/// A key as TOML spells it: bare where that will do.
+/// A key in TOML syntax, with quotes only where needed.
 pub fn key(key: &str) -> String {
     if is_name(key) { key.into() } else { text(key) }
 }

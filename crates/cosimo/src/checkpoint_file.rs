@@ -111,7 +111,7 @@ impl CheckpointFile {
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<CheckpointFile, CheckpointFileError> {
         let file = || path.to_owned();
-        let read = cosimo_system::regular(path).and_then(|()| std::fs::read(path));
+        let read = cosimo_system::check_regular_file(path).and_then(|()| std::fs::read(path));
         let bytes = read.map_err(|cause| CheckpointFileError::Unreadable { file: file(), cause })?;
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
             return Err(CheckpointFileError::Foreign { file: file() });

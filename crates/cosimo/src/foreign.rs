@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use cosimo_system::regular;
+use cosimo_system::check_regular_file;
 
 /// What a file is, and what to do with it.
 #[derive(Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) fn recognise(file: &Path) -> Option<Foreign> {
 /// The beginning of a file; `None` where it cannot be read, which is reported elsewhere.
 fn beginning(file: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
-    regular(file).ok()?;
+    check_regular_file(file).ok()?;
     std::fs::File::open(file).ok()?.take(1 << 16).read_to_end(&mut start).ok()?;
     Some(start)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cosimo_pack::hash::sha256;
-use cosimo_system::{Files, Problem, regular, sources};
+use cosimo_system::{Files, Problem, check_regular_file, sources};
 
 use crate::checkpoint_file::Input;
 use crate::error::{Error, ErrorKind};
@@ -90,7 +90,7 @@ fn difference(input: &Input) -> String {
 /// Of a file, or of all files of an unpacked unit in the order of their names.
 fn hash(path: &Path) -> std::io::Result<String> {
     if !path.is_dir() {
-        return regular(path).and_then(|()| std::fs::read(path)).map(|bytes| sha256(&bytes));
+        return check_regular_file(path).and_then(|()| std::fs::read(path)).map(|bytes| sha256(&bytes));
     }
     let entries = std::fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path()));
     let mut entries = entries.collect::<Result<Vec<PathBuf>, _>>()?;

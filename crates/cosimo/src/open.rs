@@ -6,8 +6,8 @@ use cosimo_core::Registry;
 use cosimo_core::registry::suggest;
 use cosimo_engine::{Plan, plan};
 use cosimo_system::{
-    Document, Files, Overrides, Problem, ReadOptions, Scenario, Severity, System, format, overrides, regular,
-    scenario, sources,
+    Document, Files, Overrides, Problem, ReadOptions, Scenario, Severity, System, check_regular_file, format,
+    overrides, scenario, sources,
 };
 
 use crate::error::{Error, ErrorKind};
@@ -189,7 +189,7 @@ pub(crate) fn plan_document(
 /// Reads a scenario, whose names are not looked up yet.
 fn read_scenario(file: &Path) -> Result<(String, String, Scenario), Error> {
     let path = file.display().to_string();
-    let read = regular(file).and_then(|()| std::fs::read_to_string(file));
+    let read = check_regular_file(file).and_then(|()| std::fs::read_to_string(file));
     let text = read.map_err(|cause| {
         let missing = cause.kind() == std::io::ErrorKind::NotFound;
         let hint = if missing { nearby(file) } else { None };

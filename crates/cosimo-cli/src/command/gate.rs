@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cosimo::certificate::{GateCheck, GateCriteria, gate, results, unchanged};
 use cosimo::paths;
-use cosimo::system::regular;
+use cosimo::system::check_regular_file;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
 }
 
 fn read(file: &Path) -> Result<(String, Value), u8> {
-    let read = regular(file).and_then(|()| std::fs::read_to_string(file));
+    let read = check_regular_file(file).and_then(|()| std::fs::read_to_string(file));
     let text = read.map_err(|cause| {
         let hint = if file.is_dir() {
             "this is a folder; give the certificate file in it"

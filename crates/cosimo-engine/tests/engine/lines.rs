@@ -524,7 +524,7 @@ fn what_cannot_be_a_line_is_refused_by_name() {
         (spring("delay = -1e-4, impedance = 0.1"), "`delay` must be a finite number above 0"),
         (spring("delay = 1e-4, impedance = -0.1"), "`impedance` must be a finite number above 0"),
         (spring("delay = 1e-4"), "`line` of bond `spring` needs `impedance`"),
-        (spring("delay = 1e-4, impedance = 0.1, stiffness = 3.0"), "says its impedance in 2 ways"),
+        (spring("delay = 1e-4, impedance = 0.1, stiffness = 3.0"), "gives its impedance by 2 keys"),
         (spring("impedance = 0.1"), "`line` of bond `spring` needs `delay`"),
         (spring("delay = 1e-4, impedance = 0.1, most = 0.5"), "`most` must be a number of at least 1"),
         (

@@ -1,4 +1,4 @@
-//! Methods by name, with their options; for all inputs or for each.
+//! Methods by name with their options, for all inputs or for single inputs.
 
 use cosimo_core::Value;
 use cosimo_core::registry::{EntryListing, Options, Range, Registry, quoted, suggest};
@@ -15,20 +15,20 @@ use crate::write;
 /// `"linear"` or `{ linear = { options } }`, of an axis of the registry.
 pub(crate) fn method_of(axis: &'static str) -> Codec<Choice> {
     codec(
-        move |item, _, at| chosen(axis, item, at),
+        move |item, _, at| read_choice(axis, item, at),
         |choice| {
             if choice.options.is_empty() {
                 return plain(write::text(&choice.name));
             }
             let options = choice.options.iter().map(|(name, value, _)| (name.clone(), write::value(value)));
             let options = write::table(&options.collect::<Vec<_>>());
-            Some(KeyText::Again(write::table(&[(choice.name.clone(), options)])))
+            Some(KeyText::Explicit(write::table(&[(choice.name.clone(), options)])))
         },
         move |doc, default, _| json!({ "$ref": format!("#/$defs/{axis}"), "default": default, "description": doc }),
     )
 }
 
-fn chosen(axis: &str, item: &Item<'_>, at: &mut TableReader<'_, '_>) -> Option<Choice> {
+fn read_choice(axis: &str, item: &Item<'_>, at: &mut TableReader<'_, '_>) -> Option<Choice> {
     let (name, span, given) = match (item.value.get_ref().as_str(), item.entries()) {
         (Some(name), _) => (name, item.span(), Vec::new()),
         (None, Some(methods)) => {
@@ -50,12 +50,11 @@ fn chosen(axis: &str, item: &Item<'_>, at: &mut TableReader<'_, '_>) -> Option<C
             return None;
         }
     };
-    let listed = listed(at.context.registry, axis);
+    let listed = axis_entries(at.context.registry, axis);
     let Some(entry) = listed.iter().find(|entry| entry.name == name) else {
-        let hint = item.entries().and_then(|entries| unquoted(entries.first()?, at.context));
+        let hint = item.entries().and_then(|entries| quotes_hint(entries.first()?, at.context));
         let hint = hint.unwrap_or_else(|| suggest(name, listed.iter().map(|entry| entry.name)));
-        let message =
-            format!("`{name}` is not a method for `{}`", at.asked.last().map_or("", |(key, _)| key));
+        let message = format!("`{name}` is not a method for `{}`", at.keys.last().map_or("", |(key, _)| key));
         at.report("system/unknown-method", [&message, "unknown method", &hint], &span);
         return None;
     };
@@ -64,7 +63,7 @@ fn chosen(axis: &str, item: &Item<'_>, at: &mut TableReader<'_, '_>) -> Option<C
     Some(Choice { name: name.to_owned(), options, span, origin })
 }
 
-/// The options that are right; each wrong one is a problem under its own key or value.
+/// The valid options; each invalid one is a problem at its key or value.
 fn options(
     entry: &EntryListing,
     given: &[Item<'_>],
@@ -89,26 +88,26 @@ fn options(
     right
 }
 
-/// TOML takes the dot of `wheel.F` without quotes for a table in a table.
-fn unquoted(inner: &Item<'_>, context: &Context<'_>) -> Option<String> {
+/// TOML reads `wheel.F` without quotes as a nested table.
+fn quotes_hint(inner: &Item<'_>, context: &Context<'_>) -> Option<String> {
     let port = inner.entries()?.first()?.key;
     context.components.get(inner.key)?;
     Some(format!("names with a dot need quotes: `\"{}.{port}\"`", inner.key))
 }
 
-pub(crate) fn listed(registry: &Registry, axis: &str) -> Vec<EntryListing> {
+pub(crate) fn axis_entries(registry: &Registry, axis: &str) -> Vec<EntryListing> {
     let found = registry.axes().into_iter().find(|(name, _)| *name == axis);
     found.map(|(_, listed)| listed).unwrap_or_default()
 }
 
-/// `{ "wheel.F" = "hold", default = "linear" }`, or one for all. A table is taken for the first if it has a
+/// `{ "wheel.F" = "hold", default = "linear" }`, or one value for all. A table is of the first form if it has a
 /// key `default` or one with a dot; method names have no dots.
 ///
-/// The definition of one in the schema, how it is spelled, and what all inputs have where nothing is said of them.
+/// `definition` is that of one value in the schema, `defaults` the value of inputs that are not named.
 pub(crate) fn each_input<T: Clone + 'static>(
     definition: &'static str,
     one: impl Into<Codec<T>>,
-    usual: T,
+    defaults: T,
 ) -> Codec<PerInput<T>> {
     let Codec { read, write, .. } = one.into();
     let read = move |item: &Item<'_>, _: Option<&PerInput<T>>, at: &mut TableReader<'_, '_>| {
@@ -116,7 +115,7 @@ pub(crate) fn each_input<T: Clone + 'static>(
         if !inner.iter().any(|inner| inner.key == "default" || inner.key.contains('.')) {
             return read(item, None, at).map(PerInput::all);
         }
-        let mut all = PerInput::all(usual.clone());
+        let mut all = PerInput::all(defaults.clone());
         for inner in &inner {
             if inner.key == "default" {
                 all.default = read(inner, None, at).unwrap_or(all.default);
@@ -125,9 +124,9 @@ pub(crate) fn each_input<T: Clone + 'static>(
                     "a key of `{}` must be `default` or `component.port`, got `{}`",
                     item.key, inner.key
                 );
-                let hint = unquoted(inner, at.context);
+                let hint = quotes_hint(inner, at.context);
                 let hint = hint.unwrap_or_else(|| "write `\"component.port\" = \"method\"`".into());
-                at.report("system/value", [&message, "no input", &hint], &inner.key_span);
+                at.report("system/value", [&message, "not an input", &hint], &inner.key_span);
             } else {
                 let known = known_port(item.key, inner.key, &inner.key_span, at);
                 let chosen = read(inner, None, at).filter(|_| known);
@@ -142,15 +141,15 @@ pub(crate) fn each_input<T: Clone + 'static>(
         if all.inputs.is_empty() {
             return Some(default);
         }
-        let mut again = matches!(default, KeyText::Again(_));
+        let mut again = matches!(default, KeyText::Explicit(_));
         let mut pairs = vec![("default".to_owned(), default.text())];
         for (input, one, _) in &all.inputs {
             let one = write(one)?;
-            again |= matches!(one, KeyText::Again(_));
+            again |= matches!(one, KeyText::Explicit(_));
             pairs.push((input.clone(), one.text()));
         }
         let text = write::table(&pairs);
-        Some(if again { KeyText::Again(text) } else { KeyText::Plain(text) })
+        Some(if again { KeyText::Explicit(text) } else { KeyText::Plain(text) })
     };
     codec(read, write, move |doc, default, _| {
         let one = reference_to(definition);
@@ -161,7 +160,7 @@ pub(crate) fn each_input<T: Clone + 'static>(
                 one,
                 {
                     "type": "object",
-                    "description": "for each input, as `component.port`, and by `default` for the rest",
+                    "description": "for single inputs as `component.port`, and `default` for the others",
                     "minProperties": 1,
                     "properties": { "default": one },
                     "patternProperties": { PORT: one },
@@ -172,14 +171,14 @@ pub(crate) fn each_input<T: Clone + 'static>(
     })
 }
 
-/// Short for the option of the same name of the estimate, which stands `beside` it or was there before. An estimate that is
-/// not `known` says nothing about its options.
+/// Short for the option `tolerance` of the estimate, which is given `beside` it or was set before. The options of an
+/// estimate that is not `known` cannot be checked.
 pub(crate) fn tolerance(beside: bool, known: bool) -> Codec<Choice> {
     let read = move |item: &Item<'_>, old: Option<&Choice>, at: &mut TableReader<'_, '_>| {
         let number = item.number(Range::Positive, at.out);
         let mut estimate = old.filter(|_| known)?.clone();
         if !beside {
-            // One that was there before is replaced.
+            // An earlier value is replaced.
             estimate.options.retain(|(name, ..)| name != "tolerance");
         }
         let (name, registry, span) = (&estimate.name, at.context.registry, &item.key_span);
@@ -187,42 +186,46 @@ pub(crate) fn tolerance(beside: bool, known: bool) -> Codec<Choice> {
             let message = format!("the estimate `{name}` has no `tolerance`");
             at.report(
                 "system/option",
-                [&message, "nobody reads it", &estimates_with_tolerance(registry)],
+                [&message, "not an option of the estimate", &estimates_with_tolerance(registry)],
                 span,
             );
         } else if estimate.options.iter().any(|(name, ..)| name == "tolerance") {
             let message = format!("`tolerance` is given twice, here and to `{name}`");
-            at.report("system/conflict", [&message, "the second one", "keep one of them"], span);
+            at.report("system/conflict", [&message, "given twice", "remove one of them"], span);
         } else if number.is_some()
-            && let Some(entry) = listed(registry, "estimate").iter().find(|entry| entry.name == *name)
+            && let Some(entry) = axis_entries(registry, "estimate").iter().find(|entry| entry.name == *name)
         {
             estimate.options.extend(options(entry, std::slice::from_ref(item), at));
         }
         Some(estimate)
     };
-    // The estimate says it.
+    // Written as an option of the estimate.
     codec(
         read,
         |_| None,
         |doc, _, registry| {
-            number(Range::Positive, &format!("{doc}, for {}", tolerant(registry).join(", ")), None)
+            number(
+                Range::Positive,
+                &format!("{doc}, for {}", names_with_tolerance(registry).join(", ")),
+                None,
+            )
         },
     )
 }
 
 /// The estimates that have a tolerance.
-fn tolerant(registry: &Registry) -> Vec<&'static str> {
+fn names_with_tolerance(registry: &Registry) -> Vec<&'static str> {
     let has = |entry: &EntryListing| entry.options.iter().any(|spec| spec.name == "tolerance");
-    listed(registry, "estimate").into_iter().filter(has).map(|entry| entry.name).collect()
+    axis_entries(registry, "estimate").into_iter().filter(has).map(|entry| entry.name).collect()
 }
 
 pub(crate) fn has_tolerance(registry: &Registry, estimate: &str) -> bool {
-    tolerant(registry).contains(&estimate)
+    names_with_tolerance(registry).contains(&estimate)
 }
 
 pub(crate) fn estimates_with_tolerance(registry: &Registry) -> String {
-    match &tolerant(registry)[..] {
-        [] => "no estimate has one".into(),
+    match &names_with_tolerance(registry)[..] {
+        [] => "no estimate has a tolerance".into(),
         names => format!("estimates with a tolerance are {}", quoted(names)),
     }
 }

@@ -1,4 +1,4 @@
-//! How values stand in a file.
+//! Codecs: how values are read, written and described in the schema.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,21 +13,21 @@ use super::walk::{Codec, KeyText, TableReader, codec};
 use crate::names::PathProblem;
 use crate::problem::Span;
 use crate::schema::{number, reference_to};
-use crate::toml::section::{self, Item, or_tell};
+use crate::toml::section::{self, Item, or_report};
 use crate::write;
 
 pub(crate) fn plain(text: impl Into<String>) -> Option<KeyText> {
     Some(KeyText::Plain(text.into()))
 }
 
-/// With the members that are there, in this order.
-fn with<const N: usize>(mut schema: Json, members: [(&str, Option<Json>); N]) -> Json {
+/// Adds the members that are `Some`, in this order.
+fn with_members<const N: usize>(mut schema: Json, members: [(&str, Option<Json>); N]) -> Json {
     members.into_iter().for_each(|(key, value)| value.into_iter().for_each(|value| schema[key] = value));
     schema
 }
 
 fn described(schema: Json, doc: &str, default: Option<Json>) -> Json {
-    with(schema, [("description", (!doc.is_empty()).then(|| json!(doc))), ("default", default)])
+    with_members(schema, [("description", (!doc.is_empty()).then(|| json!(doc))), ("default", default)])
 }
 
 impl From<Range> for Codec<f64> {
@@ -40,13 +40,13 @@ impl From<Range> for Codec<f64> {
     }
 }
 
-/// A number with limits of its own: in words, as a test, and in the schema.
-pub(crate) fn within(wanted: &'static str, holds: fn(f64) -> bool, limits: Json) -> Codec<f64> {
+/// A number with special limits: for messages, as a test, and in the schema.
+pub(crate) fn within(expected: &'static str, holds: fn(f64) -> bool, limits: Json) -> Codec<f64> {
     codec(
-        move |item, _, at| item.within(wanted, holds, at.out),
+        move |item, _, at| item.within(expected, holds, at.out),
         |value: &f64| plain(write::number(*value)),
         move |doc, default, _| {
-            with(limits.clone(), [("default", default), ("description", Some(json!(doc)))])
+            with_members(limits.clone(), [("default", default), ("description", Some(json!(doc)))])
         },
     )
 }
@@ -63,11 +63,13 @@ pub(crate) fn exponent() -> Codec<i8> {
             Some(exponent as i8)
         },
         |exponent: &i8| plain(exponent.to_string()),
-        move |doc, default, _| with(limits(), [("default", default), ("description", Some(json!(doc)))]),
+        move |doc, default, _| {
+            with_members(limits(), [("default", default), ("description", Some(json!(doc)))])
+        },
     )
 }
 
-/// One number for both sides, or one for each; at least 1.
+/// One number of at least 1 for both sides, or one for each.
 pub(crate) fn pair() -> Codec<[f64; 2]> {
     let number = |item: &Item<'_>| item.within("", |number| number >= 1.0, &mut Vec::new());
     codec(
@@ -77,7 +79,7 @@ pub(crate) fn pair() -> Codec<[f64; 2]> {
                 Some([a, b]) => number(a).zip(number(b)).map(|(a, b)| [a, b]),
                 Some(_) => None,
             };
-            or_tell(pair, at.out, || item.wrong("a number of at least 1, or one for each side"))
+            or_report(pair, at.out, || item.wrong("a number of at least 1, or one for each side"))
         },
         |pair: &[f64; 2]| match pair.map(write::number) {
             [a, b] if a == b => plain(a),
@@ -99,7 +101,7 @@ pub(crate) fn flag() -> Codec<bool> {
     )
 }
 
-/// Words and what they mean.
+/// Words and their values.
 pub(crate) type WordValues<T> = &'static [(&'static str, T)];
 
 impl<T: Copy + PartialEq> From<WordValues<T>> for Codec<T> {
@@ -117,15 +119,15 @@ impl<T: Copy + PartialEq> From<WordValues<T>> for Codec<T> {
     }
 }
 
-/// A text with its place, which is right or tells why it is not.
+/// A text with its place; `valid` reports a problem if the text is invalid.
 pub(crate) fn checked<T: From<String> + AsRef<OsStr>>(
-    right: impl Fn(&Item<'_>, &str, &mut TableReader<'_, '_>) -> bool + 'static,
+    valid: impl Fn(&Item<'_>, &str, &mut TableReader<'_, '_>) -> bool + 'static,
     schema: impl Fn(&str, &Registry) -> Json + 'static,
 ) -> Codec<(T, Span)> {
     codec(
         move |item, _, at| {
             let (text, span) = item.text(at.out)?;
-            right(item, &text, at).then(|| (text.into(), span))
+            valid(item, &text, at).then(|| (text.into(), span))
         },
         |(text, _): &(T, Span)| plain(write::text(&Path::new(text).to_string_lossy())),
         move |doc, _, registry| schema(doc, registry),
@@ -161,13 +163,13 @@ pub(crate) fn unknown_component(name: &str, span: &Span, at: &mut TableReader<'_
     at.report("system/unknown-component", [&message, "unknown component", &hint], span);
 }
 
-/// What need not be there.
-pub(crate) fn maybe<V: 'static>(one: impl Into<Codec<V>>) -> Codec<Option<V>> {
+/// A value that may be absent.
+pub(crate) fn optional<V: 'static>(one: impl Into<Codec<V>>) -> Codec<Option<V>> {
     let Codec { read, write, schema } = one.into();
     codec(move |item, _, at| read(item, None, at).map(Some), move |value| write(value.as_ref()?), schema)
 }
 
-/// Texts and their places, each of which is checked; at least so many, where it is said.
+/// Texts and their places, each checked; at least `least` of them.
 pub(crate) fn texts(
     check: fn(&str, &Span, &mut TableReader<'_, '_>),
     least: Option<usize>,
@@ -186,7 +188,7 @@ pub(crate) fn texts(
         move |doc, _, _| {
             let least = least.map(|least| json!(least));
             let list = json!({ "type": "array" });
-            described(with(list, [("minItems", least), ("items", Some(one.clone()))]), doc, None)
+            described(with_members(list, [("minItems", least), ("items", Some(one.clone()))]), doc, None)
         },
     )
 }
@@ -201,13 +203,13 @@ pub(crate) fn components(least: usize) -> Codec<Vec<(String, Span)>> {
     texts(check, Some(least), reference_to("name"))
 }
 
-/// Values under names of the user's choice, which replace those of the same name.
-pub(crate) fn each<V: Clone + 'static>(one: impl Into<Codec<V>>) -> Codec<Vec<(String, V, Span)>> {
+/// Values under free names; they replace earlier values of the same name.
+pub(crate) fn named_values<V: Clone + 'static>(one: impl Into<Codec<V>>) -> Codec<Vec<(String, V, Span)>> {
     let Codec { read, write, schema } = one.into();
     codec(
         move |item, old: Option<&Vec<(String, V, Span)>>, at| {
             let mut all = old.cloned().unwrap_or_default();
-            for item in item.free(at.out) {
+            for item in item.free_entries(at.out) {
                 if let Some(value) = read(&item, None, at) {
                     all.retain(|(name, ..)| name != item.key);
                     all.push((item.key.into(), value, item.whole()));
@@ -221,12 +223,12 @@ pub(crate) fn each<V: Clone + 'static>(one: impl Into<Codec<V>>) -> Codec<Vec<(S
         },
         move |doc, _, registry| {
             let each = Some(schema("", None, registry)).filter(|each| !each.is_null());
-            with(json!({ "type": "object", "description": doc }), [("additionalProperties", each)])
+            with_members(json!({ "type": "object", "description": doc }), [("additionalProperties", each)])
         },
     )
 }
 
-/// Whatever TOML can say.
+/// Any TOML value.
 pub(crate) fn any() -> Codec<Value> {
     let read = |item: &Item<'_>, _: Option<&Value>, _: &mut TableReader<'_, '_>| {
         Some(section::value(item.value.get_ref()))
@@ -234,11 +236,11 @@ pub(crate) fn any() -> Codec<Value> {
     codec(read, |value: &Value| plain(write::value(value)), |_, _, _| Json::Null)
 }
 
-/// `{ 0 = 1, 1 = 0 }`: what to take instead of each value; `true` is 1 and `false` is 0.
+/// `{ 0 = 1, 1 = 0 }`: a replacement for each value; `true` is 1 and `false` is 0.
 pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
     let read = |item: &Item<'_>, _: Option<&Vec<(f64, f64)>>, at: &mut TableReader<'_, '_>| {
         let mut map: Vec<(f64, f64)> = Vec::new();
-        for item in item.free(at.out) {
+        for item in item.free_entries(at.out) {
             let from = match item.key {
                 "true" => Some(1.0),
                 "false" => Some(0.0),
@@ -251,8 +253,8 @@ pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
                 continue;
             };
             if map.iter().any(|(known, _)| *known == from) {
-                let message = format!("`map` says twice what becomes of {from}");
-                at.report("system/value", [&message, "the second one", ""], &item.key_span);
+                let message = format!("`map` has two entries for {from}");
+                at.report("system/value", [&message, "duplicate", ""], &item.key_span);
                 continue;
             }
             let to = match item.truth() {
@@ -264,7 +266,7 @@ pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
         Some(map)
     };
     let write = |map: &Vec<(f64, f64)>| {
-        // Whole numbers without a point, as people write them.
+        // Whole numbers without a decimal point.
         let pairs = map.iter().map(|(from, to)| (from.to_string(), write::number(*to)));
         plain(write::table(&pairs.collect::<Vec<_>>()))
     };
@@ -279,25 +281,25 @@ pub(crate) fn unit() -> Codec<Unit> {
     let read = |item: &Item<'_>, _: Option<&Unit>, at: &mut TableReader<'_, '_>| {
         if let Some(table) = item.table() {
             let before = at.out.len();
-            let mut unit = UNIT.one(item, 0, &Unit::default(), at)?;
+            let mut unit = UNIT.read_one(item, 0, &Unit::default(), at)?;
             if !table.contains_key("name") {
                 unit.text = describe(unit.dimension);
             }
             return (at.out.len() == before).then_some(unit);
         }
         let (text, span) = item.text(at.out)?;
-        let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
+        let hint = "use known units, as in `m/s`, or SI base units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
         Unit::parse(&text)
             .map_err(|message| at.report("system/value", [&message, "not a unit", hint], &span))
             .ok()
     };
     let write = |unit: &Unit| {
-        // By its name where that says all.
+        // By its name where that is unambiguous.
         if Unit::parse(&unit.text).as_ref() == Ok(unit) {
             return plain(write::text(&unit.text));
         }
         let mut lines = UNIT.lines(unit);
-        // What it is made of stands before what it is multiplied by.
+        // Exponents come before factor and offset.
         lines.sort_by_key(|(key, _)| ["factor", "offset"].contains(&key.as_str()));
         plain(write::table(&lines))
     };

@@ -1,11 +1,11 @@
-//! Keys that had another name once. Files that use it are still read, with a warning that names the new one.
+//! Former names of keys. Files that use them are still read, with a warning that names the present key.
 
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 
 use crate::problem::{Problem, Span};
 
-/// The tables that lead to a key, `*` for any name; the former name; the name of today.
+/// The tables that lead to a key, `*` for any name; the former name; the present name.
 const FORMER: [(&[&str], &str, &str); 4] = [
     (&[], "wire", "connection"),
     (&[], "strong", "monolithic"),
@@ -13,17 +13,17 @@ const FORMER: [(&[&str], &str, &str); 4] = [
     (&["island", "*", "step"], "law", "controller"),
 ];
 
-/// The name of today of an axis that the command line names.
+/// The present name of an axis on the command line.
 pub(crate) fn axis(name: &str) -> &str {
     FORMER.iter().find(|(path, old, _)| !path.is_empty() && *old == name).map_or(name, |(.., new)| new)
 }
 
-/// Gives former keys their names of today, with a warning for each.
+/// Renames former keys, with a warning for each.
 pub(crate) fn rename(table: &mut DeTable<'_>) -> Vec<Problem> {
     let mut warnings = Vec::new();
     for (path, old, new) in FORMER {
         descend(table, path, &mut |table| {
-            // A table with both names keeps the former one, which is then unknown.
+            // With both names the former one stays and is reported as unknown.
             if table.contains_key(new) {
                 return;
             }
@@ -46,7 +46,7 @@ fn descend<'t>(table: &mut DeTable<'t>, path: &[&str], visit: &mut dyn FnMut(&mu
 }
 
 fn warning(old: &str, new: &str, span: Span) -> Problem {
-    Problem::warning("system/former-key", format!("`{old}` is called `{new}` now; both are read"), span)
+    Problem::warning("system/former-key", format!("`{old}` has been renamed to `{new}`; both are read"), span)
         .label("former name")
         .hint(format!("write `{new}`"))
 }

@@ -1,5 +1,5 @@
-//! The keys of `system.toml`, one row for each: its name, how its value is spelled, where it goes, and what it is for.
-//! Reader, writer, schema and command line follow from the rows; rules between keys stand below them.
+//! The keys of `system.toml`, one row for each: name, codec of its value, field, and documentation.
+//! Reader, writer, schema and command line are derived from the rows; rules between keys follow them.
 
 pub(crate) mod choice;
 pub(crate) mod codec;
@@ -23,10 +23,11 @@ use crate::system::{
 };
 use choice::{each_input, method_of, tolerance};
 use codec::{
-    WordValues, any, components, each, exponent, flag, mapping, maybe, pair, port, text, texts, unit, within,
+    WordValues, any, components, exponent, flag, mapping, named_values, optional, pair, port, text, texts,
+    unit, within,
 };
-use parts::{WAYS, check_pattern, columns, model, option, source, sum};
-use walk::Key::{Alone, Required, Said, Short};
+use parts::{IMPEDANCE_KEYS, check_pattern, columns, model, option, source, sum};
+use walk::Key::{Always, Overridable, Required, Shorthand};
 use walk::{KeyWalk, NamedTables, TableKeys, list};
 
 pub(crate) const SYSTEM: TableKeys<System> = TableKeys(system);
@@ -46,10 +47,22 @@ fn system(it: &mut System, w: &mut KeyWalk<'_, '_>) {
         "",
     );
     let words = ["a table of components", "write `[component.name]`, once for each"];
-    let (usual, pattern) = (Component::default(), COMPONENT_PATTERN);
-    let components = NamedTables { shape: TableKeys(component), usual, kept: None, least: 1, pattern, words };
+    let (defaults, pattern) = (Component::default(), COMPONENT_PATTERN);
+    let components = NamedTables {
+        shape: TableKeys(component),
+        default: defaults,
+        retained: None,
+        least: 1,
+        pattern,
+        expected_and_hint: words,
+    };
     let example = "[component.name]` with `source = \"native:model\"";
-    w.key(Required("component", example), components, &mut it.components, "the simulators, by name");
+    w.key(
+        Required("component", example),
+        components,
+        &mut it.components,
+        "components (FMUs or native models) by name",
+    );
     if let KeyWalk::Read(at) = w
         && let Some(item) = at.section.get("component")
         && item.entries().is_some_and(|components| components.is_empty())
@@ -60,10 +73,10 @@ fn system(it: &mut System, w: &mut KeyWalk<'_, '_>) {
     rest(it, w);
 }
 
-/// What another format of systems has no words for. Experiment and components are there already.
+/// What another system format cannot express. Experiment and components exist already.
 fn supplement(it: &mut System, w: &mut KeyWalk<'_, '_>) {
     w.about("", |_, _| "the annotation of Cosimo".into());
-    // What the supplement has a section for and does not say is as usual.
+    // A section in the supplement resets keys that it does not give to their defaults.
     if w.item("experiment").is_some() {
         let Experiment { start, stop, span, .. } = it.experiment.clone();
         it.experiment = Experiment { start, stop, span, ..Experiment::default() };
@@ -77,13 +90,19 @@ fn supplement(it: &mut System, w: &mut KeyWalk<'_, '_>) {
     w.key("experiment", TableKeys(experiment_rest), &mut it.experiment, "");
     let kept = |it: Component| {
         let Component { name, source, source_span, parameters, starts, units, step, span, .. } = it;
-        let usual = Component::default();
-        Component { name, source, source_span, parameters, starts, units, step, span, ..usual }
+        let defaults = Component::default();
+        Component { name, source, source_span, parameters, starts, units, step, span, ..defaults }
     };
     let words = ["a table", "write `component = { name = value }`"];
-    let (usual, pattern) = (Component::default(), COMPONENT_PATTERN);
-    let components =
-        NamedTables { shape: TableKeys(component_rest), usual, kept: Some(kept), least: 0, pattern, words };
+    let (defaults, pattern) = (Component::default(), COMPONENT_PATTERN);
+    let components = NamedTables {
+        shape: TableKeys(component_rest),
+        default: defaults,
+        retained: Some(kept),
+        least: 0,
+        pattern,
+        expected_and_hint: words,
+    };
     w.key("component", components, &mut it.components, "");
     rest(it, w);
 }
@@ -93,27 +112,41 @@ fn rest(it: &mut System, w: &mut KeyWalk<'_, '_>) {
         "connection",
         list(0, connection),
         &mut it.connections,
-        "signals: input = sum of gain * output + offset",
+        "signal connections: input = sum of gain * output + offset",
     );
-    w.key("bond", list(0, bond), &mut it.bonds, "power bonds: effort one way, flow the other");
+    w.key("bond", list(0, bond), &mut it.bonds, "power bonds: effort in one direction, flow in the other");
     w.key("junction", list(0, junction), &mut it.junctions, "bonds that share one effort or one flow");
     if let KeyWalk::Read(at) = w {
         parts::check_unique(it, at);
     }
     let words = ["a table of groups", "write `[monolithic.name]` with `components = [\"a\", \"b\"]`"];
-    let (usual, pattern) = (MonolithicDecl::default(), NAME_PATTERN);
-    let groups = NamedTables { shape: TableKeys(strong), usual, kept: None, least: 0, pattern, words };
-    let doc = "components that are integrated together, by the name of the group";
+    let (defaults, pattern) = (MonolithicDecl::default(), NAME_PATTERN);
+    let groups = NamedTables {
+        shape: TableKeys(monolithic),
+        default: defaults,
+        retained: None,
+        least: 0,
+        pattern,
+        expected_and_hint: words,
+    };
+    let doc = "groups of components integrated as one system of equations, by group name";
     w.key("monolithic", groups, &mut it.monolithic, doc);
     w.key("method", METHOD, &mut it.methods, "");
-    let hint = "write `[island.name]` with `components = [\"a\"]`, and what `[method]` could say";
+    let hint = "write `[island.name]` with `components = [\"a\"]`, and keys of `[method]`";
     let words = ["a table of islands", hint];
-    let usual = IslandDecl { methods: it.methods.clone(), ..IslandDecl::default() };
-    let islands = NamedTables { shape: TableKeys(island), usual, kept: None, least: 0, pattern, words };
-    let doc = "methods of islands, by name; an island is what remains connected when lines are cut";
+    let defaults = IslandDecl { methods: it.methods.clone(), ..IslandDecl::default() };
+    let islands = NamedTables {
+        shape: TableKeys(island),
+        default: defaults,
+        retained: None,
+        least: 0,
+        pattern,
+        expected_and_hint: words,
+    };
+    let doc = "methods of single islands, by name; an island is what remains connected when lines are cut";
     w.key("island", islands, &mut it.islands, doc);
     w.key("results", TableKeys(results), &mut it.results, "");
-    w.key("reference", maybe(TableKeys(reference)), &mut it.reference, "");
+    w.key("reference", optional(TableKeys(reference)), &mut it.reference, "");
 }
 
 const END: WordValues<EndRule> = &[("exact", EndRule::Exact), ("after", EndRule::After)];
@@ -121,29 +154,34 @@ const RECORD: WordValues<RecordPoint> =
     &[("after-exchange", RecordPoint::AfterExchange), ("before-exchange", RecordPoint::BeforeExchange)];
 
 fn experiment(it: &mut Experiment, w: &mut KeyWalk<'_, '_>) {
-    w.about("what is to be run", |_, _| "`[experiment]`".into());
-    let known = w.key("start", Finite, &mut it.start, "where it begins, in seconds");
-    let doc = "where it ends, in seconds; later than the start";
+    w.about("start, stop and recording of the run", |_, _| "`[experiment]`".into());
+    let known = w.key("start", Finite, &mut it.start, "start time in seconds");
+    let doc = "stop time in seconds, later than `start`";
     let known = w.key(Required("stop", "stop = 4.0"), Finite, &mut it.stop, doc) && known;
     experiment_rest(it, w);
     let KeyWalk::Read(at) = w else { return };
     it.span = at.section.span.clone();
-    // What could not be read cannot be compared.
+    // Compare only if both were read.
     if let Some(item) = at.section.get("stop").filter(|_| known && it.stop <= it.start) {
         at.out.push(item.wrong(&format!("later than `start`, {} s", it.start)));
     }
 }
 
 fn experiment_rest(it: &mut Experiment, w: &mut KeyWalk<'_, '_>) {
-    w.about("what is to be run", |_, _| "`[experiment]`".into());
-    let end = "whether the last step is cut to hit the stop time, or goes past it";
+    w.about("start, stop and recording of the run", |_, _| "`[experiment]`".into());
+    let end = "whether the last step is shortened to end at the stop time or may end after it";
     w.key("end", END, &mut it.end, end);
-    w.key("record", RECORD, &mut it.record, "which values a row at a communication point holds");
-    w.key("history", maybe(text()), &mut it.history, "a table of outputs before the start");
+    w.key(
+        "record",
+        RECORD,
+        &mut it.record,
+        "whether rows hold values before or after the exchange at a communication point",
+    );
+    w.key("history", optional(text()), &mut it.history, "file with a table of outputs before the start");
 }
 
 fn component(it: &mut Component, w: &mut KeyWalk<'_, '_>) {
-    w.about("a simulator", |name, _| format!("component `{name}`"));
+    w.about("a component: an FMU or another simulator", |name, _| format!("component `{name}`"));
     if let KeyWalk::Read(at) = w {
         (it.name, it.span) = (at.item.key.into(), at.item.key_span.clone());
         if !is_component(&it.name) {
@@ -158,62 +196,64 @@ fn component(it: &mut Component, w: &mut KeyWalk<'_, '_>) {
 }
 
 fn component_rest(it: &mut Component, w: &mut KeyWalk<'_, '_>) {
-    w.about("a simulator", |name, _| format!("component `{name}`"));
-    w.head(&it.name);
-    w.key("parameters", each(any()), &mut it.parameters, "parameters of the model, by name");
-    let start = "inputs that nobody drives, and first guesses in algebraic loops, by port";
-    w.key("start", each(Finite), &mut it.starts, start);
-    let units = "units of ports, where they are others than the simulator says, or it says none";
-    w.key("units", each(unit()), &mut it.units, units);
-    w.key("tolerance", maybe(Positive), &mut it.tolerance, "for estimates that weigh outputs by simulator");
-    w.key("weight", maybe(NotNegative), &mut it.weight, "for estimates that weigh outputs by simulator");
+    w.about("a component: an FMU or another simulator", |name, _| format!("component `{name}`"));
+    w.name_of_table(&it.name);
+    w.key("parameters", named_values(any()), &mut it.parameters, "parameter values by name");
+    let start = "start values of unconnected inputs, and initial guesses in algebraic loops, by port";
+    w.key("start", named_values(Finite), &mut it.starts, start);
+    let units = "physical units of ports that replace those of the component, by port";
+    w.key("units", named_values(unit()), &mut it.units, units);
+    w.key("tolerance", optional(Positive), &mut it.tolerance, "for estimates weighted by component");
+    w.key("weight", optional(NotNegative), &mut it.weight, "for estimates weighted by component");
     let (mut step, old) = (it.step.as_ref().map(|(step, _)| *step), it.step.take());
-    let doc = "its own step in seconds: a multiple or a fraction of everybody's, where that is fixed";
-    w.key("step", maybe(Positive), &mut step, doc);
+    let doc = "own step in seconds (multi-rate): a multiple or a fraction of a fixed macro step";
+    w.key("step", optional(Positive), &mut step, doc);
     it.step = w.item("step").and_then(|item| Some((step?, item.whole()))).or(old);
 }
 
 fn unit_keys(it: &mut Unit, w: &mut KeyWalk<'_, '_>) {
-    w.about("a unit by SI units", |port, _| format!("the unit of `{port}`"));
+    w.about("a physical unit in SI base units", |port, _| format!("the unit of `{port}`"));
     let mut name = (std::mem::take(&mut it.text), 0..0);
-    w.key(Said("name"), text(), &mut name, "what it is called");
+    w.key(Always("name"), text(), &mut name, "name of the unit");
     it.text = name.0;
-    w.key("factor", Positive, &mut it.factor, "how many SI units one of it is");
-    w.key("offset", Finite, &mut it.offset, "where its zero lies, in SI units");
+    w.key("factor", Positive, &mut it.factor, "value in SI units = factor * value + offset");
+    w.key("offset", Finite, &mut it.offset, "offset of zero, in SI units");
     for (base, place) in BASE_UNITS.into_iter().zip(&mut it.dimension) {
         w.key(base, exponent(), place, &format!("exponent of {base}"));
     }
 }
 
 fn connection(it: &mut ConnectionDecl, w: &mut KeyWalk<'_, '_>) {
-    w.about("a signal from outputs to an input", |_, _| "`[[connection]]`".into());
+    w.about("a connection from outputs to an input", |_, _| "`[[connection]]`".into());
     if let KeyWalk::Read(at) = w {
         parts::check_sum(at);
     }
-    let from = "the output, or several whose sum is expected";
+    let from = "the output, or a list of outputs to sum";
     w.key(Required("from", "from = \"component.output\""), sum(), &mut it.from, from);
     w.key(Required("to", "to = \"component.input\""), port(), &mut it.to, "");
     let mut none = Summand::default();
     let one = if let [one] = &mut it.from[..] { one } else { &mut none };
     w.key("gain", Finite, &mut one.gain, "input = gain * output + offset");
-    w.key("offset", Finite, &mut it.offset, "in the unit of the input");
+    w.key("offset", Finite, &mut it.offset, "added to the input, in its unit");
     w.key("map", mapping(), &mut one.map, MAP);
-    let convert = "whether outputs are converted to the unit of the input, before anything else";
+    let convert = "whether outputs are first converted to the unit of the input";
     w.key("convert", flag(), &mut it.convert, convert);
     match w {
-        // What is said of the output stands before what is said of the input.
-        KeyWalk::Write(page) => page.entries.sort_by_key(|entry| ["offset", "convert"].contains(&entry.key)),
+        // Keys of the output are written before keys of the input.
+        KeyWalk::Write(table) => {
+            table.entries.sort_by_key(|entry| ["offset", "convert"].contains(&entry.key))
+        }
         KeyWalk::Schema(schema) => parts::default_first(&mut schema.keys["convert"]),
         _ => {}
     }
 }
 
-const MAP: &str = "what to take instead of each value that the output may have, as `{ 0 = 1, 1 = 0 }`";
+const MAP: &str = "replacement for each value of the output, as `{ 0 = 1, 1 = 0 }`";
 
 fn summand(it: &mut Summand, w: &mut KeyWalk<'_, '_>) {
-    w.about("one of several outputs", |_, _| "an output of `from`".into());
+    w.about("one output of a sum", |_, _| "an output of `from`".into());
     w.key(Required("port", "port = \"component.output\""), port(), &mut it.port, "");
-    w.key("gain", Finite, &mut it.gain, "what it is multiplied by");
+    w.key("gain", Finite, &mut it.gain, "factor of the output");
     w.key("map", mapping(), &mut it.map, MAP);
 }
 
@@ -224,7 +264,7 @@ const DIRECTION: WordValues<PowerDirection> =
 
 fn bond(it: &mut BondDecl, w: &mut KeyWalk<'_, '_>) {
     w.about("a power bond", |_, _| "`[[bond]]`".into());
-    w.called("bond", &mut it.name, &mut it.span);
+    w.optional_name("bond", &mut it.name, &mut it.span);
     w.key(
         Required("a", "a = { effort = \"component.F\", flow = \"component.v\" }"),
         TableKeys(ports),
@@ -237,22 +277,22 @@ fn bond(it: &mut BondDecl, w: &mut KeyWalk<'_, '_>) {
         &mut it.b,
         "",
     );
-    let opposite = "which variable changes its sign from one side to the other";
-    w.key(Alone("opposite"), OPPOSITE, &mut it.opposite, opposite);
+    let opposite = "which variable has opposite signs on the two sides";
+    w.key(Overridable("opposite"), OPPOSITE, &mut it.opposite, opposite);
     w.key(
-        Alone("direction"),
+        Overridable("direction"),
         DIRECTION,
         &mut it.direction,
-        "which way effort times flow of side a counts power",
+        "the direction of power for which effort times flow of side a is positive",
     );
     w.key(
-        Alone("tolerance"),
-        maybe(Positive),
+        Overridable("tolerance"),
+        optional(Positive),
         &mut it.tolerance,
-        "of this bond, before that of the estimate",
+        "overrides the tolerance of the estimate for this bond",
     );
-    w.key(Alone("energy_scale"), maybe(Positive), &mut it.energy_scale, "a typical energy, in J");
-    w.key("line", maybe(TableKeys(line)), &mut it.line, "");
+    w.key(Overridable("energy_scale"), optional(Positive), &mut it.energy_scale, "a typical energy, in J");
+    w.key("line", optional(TableKeys(line)), &mut it.line, "");
 }
 
 fn ports(it: &mut PowerPort, w: &mut KeyWalk<'_, '_>) {
@@ -268,35 +308,45 @@ fn ports(it: &mut PowerPort, w: &mut KeyWalk<'_, '_>) {
     {
         let title = &at.section.title;
         let message = format!("{title} takes its effort from `{left}` but its flow from `{right}`");
-        let hint = "effort and flow of one side belong to one component; the other side is the other one";
+        let hint = "effort and flow of one side must belong to the same component";
         at.report("system/two-components", [&message, &format!("not a port of `{left}`"), hint], &it.flow.1);
     }
 }
 
 const COMMON: WordValues<Common> = &[("effort", Common::Effort), ("flow", Common::Flow)];
-/// Whether power leaves.
+/// Whether power leaves the component.
 const POWER: WordValues<bool> = &[("enters", false), ("leaves", true)];
 
 fn junction(it: &mut JunctionDecl, w: &mut KeyWalk<'_, '_>) {
-    w.about("several bonds in one point", |_, _| "`[[junction]]`".into());
-    w.called("junction", &mut it.name, &mut it.span);
-    let common = "the variable that all sides share; the others sum to zero";
+    w.about("several bonds that share one effort or one flow", |_, _| "`[[junction]]`".into());
+    w.optional_name("junction", &mut it.name, &mut it.span);
+    let common = "the variable that is equal on all sides; the other one sums to zero";
     w.key(Required("common", "common = \"effort\""), COMMON, &mut it.common, common);
     let example = "sides = [ { effort = \"a.p\", flow = \"a.q\" }, { effort = \"b.p\", flow = \"b.q\" } ]";
     w.key(Required("sides", example), list(2, side), &mut it.sides, "");
-    w.key("tolerance", maybe(Positive), &mut it.tolerance, "of this junction, before that of the estimate");
-    w.key("energy_scale", maybe(Positive), &mut it.energy_scale, "a typical energy, in J");
+    w.key(
+        "tolerance",
+        optional(Positive),
+        &mut it.tolerance,
+        "overrides the tolerance of the estimate for this junction",
+    );
+    w.key("energy_scale", optional(Positive), &mut it.energy_scale, "a typical energy, in J");
 }
 
 fn side(it: &mut JunctionSide, w: &mut KeyWalk<'_, '_>) {
-    w.about("one side, its variables both of one component", |_, node| format!("a side of {node}"));
+    w.about("one side: effort and flow of one component", |_, node| format!("a side of {node}"));
     ports(&mut it.port, w);
-    w.key("power", POWER, &mut it.leaves, "whether effort times flow counts power that enters or leaves");
+    w.key(
+        "power",
+        POWER,
+        &mut it.leaves,
+        "whether effort times flow is power entering or leaving the component",
+    );
 }
 
 const BETWEEN: WordValues<StampInterpolation> =
     &[("linear", StampInterpolation::Linear), ("hermite", StampInterpolation::Hermite)];
-/// Whether there is one.
+/// Whether delays are controlled.
 const CONTROL: WordValues<bool> = &[("none", false), ("steady-state", true)];
 const IMPEDANCES: WordValues<Impedances> = &[("own", Impedances::Own), ("common", Impedances::Common)];
 const BOUNDARY: WordValues<Boundary> = &[
@@ -309,60 +359,81 @@ const BOUNDARY: WordValues<Boundary> = &[
 ];
 
 fn line(it: &mut LineDecl, w: &mut KeyWalk<'_, '_>) {
-    w.about("a delay between the sides: both give their flow and take the effort", |_, bond| {
-        format!("`line` of {bond}")
-    });
+    w.about(
+        "a transmission line (TLM) between the sides: flow is an output and effort an input on both",
+        |_, bond| format!("`line` of {bond}"),
+    );
     let mut ways = [Some(it.impedance).filter(|_| matches!(w, KeyWalk::Write(_))), None, None];
     match w {
-        KeyWalk::Read(at) => parts::check_ways(at),
+        KeyWalk::Read(at) => parts::check_impedance(at),
         KeyWalk::Schema(schema) => {
-            schema.rules.push(("oneOf", json!(WAYS.map(|way| json!({ "required": [way] })))));
+            schema.rules.push(("oneOf", json!(IMPEDANCE_KEYS.map(|way| json!({ "required": [way] })))));
         }
         _ => {}
     }
-    w.key(Required("delay", "delay = 1e-4"), Positive, &mut it.delay, "from one side to the other, in s");
+    w.key(Required("delay", "delay = 1e-4"), Positive, &mut it.delay, "delay of the line in seconds");
     let docs = [
         "effort per flow, in SI units",
         "instead: effort per integral of the flow, impedance / delay",
         "instead: integral of the flow per effort, delay / impedance",
     ];
-    for ((key, place), doc) in WAYS.into_iter().zip(&mut ways).zip(docs) {
-        w.key(Said(key), maybe(Positive), place, doc);
+    for ((key, place), doc) in IMPEDANCE_KEYS.into_iter().zip(&mut ways).zip(docs) {
+        w.key(Always(key), optional(Positive), place, doc);
     }
     // Z = k D = D / C.
     let [impedance, stiffness, capacitance] = ways;
     let other = stiffness.map(|k| k * it.delay).or(capacitance.map(|c| it.delay / c));
     it.impedance = impedance.or(other).unwrap_or(it.impedance);
-    w.key("interpolation", BETWEEN, &mut it.between, "how to read between two published values");
+    w.key("interpolation", BETWEEN, &mut it.between, "interpolation between two received values");
     let mut control = it.steady.is_some();
-    // What control was meant where it could not be read is not known.
-    control |= !w.key("control", CONTROL, &mut control, "whether delays grow where nothing moves");
+    // An invalid value counts as controlled, so that no errors follow from it.
+    control |= !w.key("control", CONTROL, &mut control, "whether delays grow in steady state");
     let mut steady = it.steady.take().unwrap_or_else(|| Choice::named("sliding-window"));
-    w.key("steady", method_of("steadiness"), &mut steady, "how to tell that nothing moves");
+    w.key("steady", method_of("steadiness"), &mut steady, "the test for steady state");
     it.steady = control.then_some(steady);
-    let factor = "by how much the delay is multiplied at the start; of side a and b";
+    let factor = "factor of the delay at the start; one number, or one for each of side a and b";
     w.key("factor", pair(), &mut it.factor, factor);
-    let usual = if control { LineDecl::default().most } else { it.factor };
-    let mut most = (it.most != usual).then_some(it.most);
-    w.key(Said("most"), maybe(pair()), &mut most, "by how much it is multiplied at most; of side a and b");
-    w.key("hold", NotNegative, &mut it.hold, "seconds from the last movement until a delay grows");
-    w.key("linked", flag(), &mut it.linked, "an end whose delay shrinks makes that of the other shrink");
-    w.key("announced", flag(), &mut it.announced, "the other end hears beforehand of events that are known");
-    w.key("rollback", flag(), &mut it.rollback, "a step after which an end moves again is taken back");
-    w.key("repay", NotNegative, &mut it.repay, "seconds within which lost charge is given back");
-    w.key("impedances", IMPEDANCES, &mut it.impedances, "whose impedance an end has while delays differ");
-    w.key("boundary", BOUNDARY, &mut it.boundary, "how the effort reaches the simulators");
-    w.key("mass_a", maybe(Positive), &mut it.mass[0], "effort per rate of the flow of side a");
-    w.key("mass_b", maybe(Positive), &mut it.mass[1], "effort per rate of the flow of side b");
+    let defaults = if control { LineDecl::default().most } else { it.factor };
+    let mut most = (it.most != defaults).then_some(it.most);
+    w.key(
+        Always("most"),
+        optional(pair()),
+        &mut most,
+        "largest factor of the delay; one number, or one for each of side a and b",
+    );
+    w.key("hold", NotNegative, &mut it.hold, "seconds in steady state before a delay grows");
+    w.key("linked", flag(), &mut it.linked, "whether the delays of both ends shrink together");
+    w.key(
+        "announced",
+        flag(),
+        &mut it.announced,
+        "whether known events are announced to the other end in advance",
+    );
+    w.key("rollback", flag(), &mut it.rollback, "whether a step that ends the steady state is rolled back");
+    w.key(
+        "repay",
+        NotNegative,
+        &mut it.repay,
+        "seconds within which charge lost by a changed delay is restored; 0 never restores it",
+    );
+    w.key(
+        "impedances",
+        IMPEDANCES,
+        &mut it.impedances,
+        "impedance of an end while delays differ: its own, or the mean of both",
+    );
+    w.key("boundary", BOUNDARY, &mut it.boundary, "how the effort is applied to the components");
+    w.key("mass_a", optional(Positive), &mut it.mass[0], "effort per time derivative of the flow, side a");
+    w.key("mass_b", optional(Positive), &mut it.mass[1], "effort per time derivative of the flow, side b");
     let KeyWalk::Read(at) = w else { return };
-    it.most = at.section.get("most").and(most).unwrap_or(usual);
+    it.most = at.section.get("most").and(most).unwrap_or(defaults);
     it.span = at.item.whole();
     parts::check_line(it, control, at);
 }
 
-fn strong(it: &mut MonolithicDecl, w: &mut KeyWalk<'_, '_>) {
-    w.about("one system of equations out of several units", |name, _| format!("`[monolithic.{name}]`"));
-    w.named("group", &mut it.name, &mut it.span);
+fn monolithic(it: &mut MonolithicDecl, w: &mut KeyWalk<'_, '_>) {
+    w.about("components integrated as one system of equations", |name, _| format!("`[monolithic.{name}]`"));
+    w.name_from_key("group", &mut it.name, &mut it.span);
     if let KeyWalk::Read(at) = w
         && at.context.components.get(&it.name).is_some()
     {
@@ -372,29 +443,50 @@ fn strong(it: &mut MonolithicDecl, w: &mut KeyWalk<'_, '_>) {
     let example = "components = [\"a\", \"b\"]";
     w.key(Required("components", example), components(2), &mut it.components, "");
     let own = &mut it.options;
-    w.key("solver", option("solver", None), own, "the integrator, as a unit's \"cosimo.solver\"");
+    w.key("solver", option("solver", None), own, "the integrator, as the FMU parameter `cosimo.solver`");
     w.key("relative", option("relative", Some(Positive)), own, "relative tolerance");
     w.key("absolute", option("absolute", Some(Positive)), own, "absolute tolerance");
-    w.key("largest_step", option("largest_step", Some(Positive)), own, "of the integrator, in s");
+    w.key(
+        "largest_step",
+        option("largest_step", Some(Positive)),
+        own,
+        "largest step of the integrator, in seconds",
+    );
 }
 
 pub(crate) const EXCHANGE: WordValues<Exchange> = &[("stale", Exchange::Stale), ("fresh", Exchange::Fresh)];
-pub(crate) const EXCHANGE_DOC: &str = "which outputs others get to see";
+pub(crate) const EXCHANGE_DOC: &str =
+    "which outputs are exchanged: stale (end of step) or fresh (after new inputs)";
 const REJECT: WordValues<Reject> = &[("never", Reject::Never), ("above-one", Reject::AboveOne)];
 
 fn method(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
     w.about("the chosen methods", |_, _| "`[method]`".into());
-    let (usual, origin) = (MethodConfig::default(), w.origin());
+    let (defaults, origin) = (MethodConfig::default(), w.origin());
     let open = |choice: Choice| Choice { origin, ..choice };
-    w.key(Short("schedule"), method_of("partition"), &mut it.partition, "short for `partition`, swept once");
-    w.key(Alone("partition"), method_of("partition"), &mut it.partition, "who steps with whom, and when");
-    w.key(Alone("iteration"), method_of("iteration"), &mut it.iteration, "how often the stages are swept");
-    let inputs = each_input("input", method_of("input"), open(usual.input.default));
-    w.key(Alone("input"), inputs, &mut it.input, "what inputs are assumed to be in a step");
-    let corrections = each_input("correction", method_of("correction"), open(usual.correction.default));
-    w.key(Alone("correction"), corrections, &mut it.correction, "what is added to inputs");
+    w.key(
+        Shorthand("schedule"),
+        method_of("partition"),
+        &mut it.partition,
+        "short for `partition` with `iteration = \"once\"`",
+    );
+    w.key(
+        Overridable("partition"),
+        method_of("partition"),
+        &mut it.partition,
+        "order of components and which of them step concurrently",
+    );
+    w.key(
+        Overridable("iteration"),
+        method_of("iteration"),
+        &mut it.iteration,
+        "how often a macro step is iterated",
+    );
+    let inputs = each_input("input", method_of("input"), open(defaults.input.default));
+    w.key(Overridable("input"), inputs, &mut it.input, "extrapolation of inputs during a macro step");
+    let corrections = each_input("correction", method_of("correction"), open(defaults.correction.default));
+    w.key(Overridable("correction"), corrections, &mut it.correction, "correction added to inputs");
     let exchanges = each_input("exchange", EXCHANGE, Exchange::default());
-    w.key(Alone("exchange"), exchanges, &mut it.exchange, EXCHANGE_DOC);
+    w.key(Overridable("exchange"), exchanges, &mut it.exchange, EXCHANGE_DOC);
     w.key("step", STEP, it, "");
     match w {
         KeyWalk::Read(at) => {
@@ -402,7 +494,7 @@ fn method(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
                 it.step.span = item.whole();
             }
             if let Some(schedule) = at.section.get("schedule") {
-                it.iteration = open(usual.iteration);
+                it.iteration = open(defaults.iteration);
                 parts::check_schedule(&schedule, at);
             }
         }
@@ -415,26 +507,31 @@ fn method(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
 }
 
 fn step(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
-    w.about("the size of steps", |_, _| "`step`".into());
+    w.about("the size of macro steps", |_, _| "`step`".into());
     let beside = w.item("estimate").is_some();
-    let estimate = "what measures the error of a step";
-    let known = w.key(Alone("estimate"), method_of("estimate"), &mut it.estimate, estimate);
-    w.key(Alone("controller"), method_of("controller"), &mut it.controller, "how the error changes the size");
-    let error = "the error that is just good enough";
+    let estimate = "the error estimate of a macro step";
+    let known = w.key(Overridable("estimate"), method_of("estimate"), &mut it.estimate, estimate);
+    w.key(Overridable("controller"), method_of("controller"), &mut it.controller, "the step-size controller");
+    let error = "largest accepted error";
     w.key("tolerance", tolerance(beside, known), &mut it.estimate, error);
     let it = &mut it.step;
-    let size = "the size, or the first one where it changes, in seconds";
-    let sized = w.key("size", maybe(Positive), &mut it.size, size) && w.item("size").is_some();
-    w.key("min", Positive, &mut it.min, "the least size, in seconds");
-    w.key("max", Positive, &mut it.max, "the largest size, in seconds");
-    // Ratios of neighbouring sizes: no change, a ratio of 1, must lie between them.
+    let size = "macro step size, the first one if it is adaptive, in seconds";
+    let sized = w.key("size", optional(Positive), &mut it.size, size) && w.item("size").is_some();
+    w.key("min", Positive, &mut it.min, "smallest size, in seconds");
+    w.key("max", Positive, &mut it.max, "largest size, in seconds");
+    // Ratios of successive sizes: 1, no change, must lie between them.
     let limits = json!({ "type": "number", "exclusiveMinimum": 0.0, "maximum": 1.0 });
     let shrink = within("a number above 0 and at most 1", |ratio| ratio > 0.0 && ratio <= 1.0, limits);
-    w.key("shrink", shrink, &mut it.shrink, "the least ratio of neighbouring sizes");
+    w.key("shrink", shrink, &mut it.shrink, "smallest ratio of successive sizes");
     let limits = json!({ "type": "number", "minimum": 1.0 });
     let grow = within("a finite number of at least 1", |ratio| ratio >= 1.0, limits);
-    w.key("grow", grow, &mut it.grow, "the largest ratio of neighbouring sizes");
-    w.key(Alone("reject"), REJECT, &mut it.reject, "what happens to a step whose error is too large");
+    w.key("grow", grow, &mut it.grow, "largest ratio of successive sizes");
+    w.key(
+        Overridable("reject"),
+        REJECT,
+        &mut it.reject,
+        "whether a step with too large an error is rolled back and repeated",
+    );
     let KeyWalk::Read(at) = w else { return };
     if sized {
         it.size_origin = at.context.origin;
@@ -445,18 +542,16 @@ fn step(it: &mut MethodConfig, w: &mut KeyWalk<'_, '_>) {
         let message = format!("`min` must be at most `max`, got {} and {}", it.min, it.max);
         let hint = match at.section.get("min") {
             Some(_) => String::new(),
-            None => format!("without `min`, the least step is {} s", it.min),
+            None => format!("the default of `min` is {} s", it.min),
         };
-        at.report("system/value", [&message, "the limits cross", &hint], &item.span());
+        at.report("system/value", [&message, "`min` is above `max`", &hint], &item.span());
     }
 }
 
 fn island(it: &mut IslandDecl, w: &mut KeyWalk<'_, '_>) {
-    w.about("the methods of one island, where they are not those of `method`", |name, _| {
-        format!("`[island.{name}]`")
-    });
-    w.named("island", &mut it.name, &mut it.span);
-    let doc = "components of the island: one is enough";
+    w.about("methods of one island, instead of those of `[method]`", |name, _| format!("`[island.{name}]`"));
+    w.name_from_key("island", &mut it.name, &mut it.span);
+    let doc = "at least one component of the island";
     w.key(Required("components", "components = [\"a\"]"), components(1), &mut it.components, doc);
     method(&mut it.methods, w);
     if let KeyWalk::Schema(schema) = w {
@@ -466,17 +561,17 @@ fn island(it: &mut IslandDecl, w: &mut KeyWalk<'_, '_>) {
 }
 
 fn results(it: &mut Results, w: &mut KeyWalk<'_, '_>) {
-    w.about("what goes into result files", |_, _| "`[results]`".into());
+    w.about("content of result files", |_, _| "`[results]`".into());
     let patterns = texts(check_pattern, None, json!({ "type": "string", "pattern": "^(!.|[^!])" }));
-    let variables = "patterns of the variables to keep, with `*` and `?`; `!` before one leaves out";
+    let variables = "patterns of recorded variables, with `*` and `?`; a leading `!` excludes";
     w.key("variables", patterns, &mut it.variables, variables);
-    let every = "seconds from row to row; else every communication point";
-    w.key("every", maybe(Positive), &mut it.every, every);
+    let every = "seconds between rows; default: every communication point";
+    w.key("every", optional(Positive), &mut it.every, every);
 }
 
 fn reference(it: &mut ReferenceDecl, w: &mut KeyWalk<'_, '_>) {
-    w.about("what to compare with", |_, _| "`[reference]`".into());
-    w.key(Required("model", "model = \"name\""), model(), &mut it.model, "the monolithic reference");
-    let ports = "ports as `component.port`, and the column each should equal";
+    w.about("the monolithic reference to compare with", |_, _| "`[reference]`".into());
+    w.key(Required("model", "model = \"name\""), model(), &mut it.model, "name of the reference model");
+    let ports = "ports as `component.port`, and the reference column of each";
     w.key("ports", columns(it.model.0.clone()), &mut it.ports, ports);
 }

@@ -1,4 +1,4 @@
-//! What only one section of a file has: values of its own, and the rules between its keys.
+//! Codecs that only one section uses, and the rules between its keys.
 
 use cosimo_core::Value;
 use cosimo_core::registry::{Range, ReferenceEntry, Registry, suggest};
@@ -15,16 +15,16 @@ use crate::write;
 
 impl KeyWalk<'_, '_> {
     /// The key of a table is its name.
-    pub(crate) fn named(&mut self, kind: &str, name: &mut String, span: &mut Span) {
+    pub(crate) fn name_from_key(&mut self, kind: &str, name: &mut String, span: &mut Span) {
         if let KeyWalk::Read(at) = self {
             (*name, *span) = (at.item.key.into(), at.item.key_span.clone());
             check_name(kind, name, span, at);
         }
-        self.head(name);
+        self.name_of_table(name);
     }
 
-    /// The name, given or counted, goes into the title of later problems.
-    pub(crate) fn called(&mut self, kind: &'static str, name: &mut String, span: &mut Span) {
+    /// The name, given or numbered, becomes the title in later messages.
+    pub(crate) fn optional_name(&mut self, kind: &'static str, name: &mut String, span: &mut Span) {
         let mut given = (std::mem::take(name), span.clone());
         if let KeyWalk::Read(at) = self {
             given = (format!("{kind}{}", at.index + 1), at.section.span.clone());
@@ -33,7 +33,7 @@ impl KeyWalk<'_, '_> {
             check_name(kind, name, &item.span(), at);
             true
         };
-        self.key(Key::Said("name"), checked(check, |_, _| reference_to("name")), &mut given, "");
+        self.key(Key::Always("name"), checked(check, |_, _| reference_to("name")), &mut given, "");
         (*name, *span) = given;
         if let KeyWalk::Read(at) = self {
             at.section.title = format!("{kind} `{name}`");
@@ -41,7 +41,7 @@ impl KeyWalk<'_, '_> {
     }
 }
 
-/// Names of bonds and junctions stand before a dot, in file names and in column heads.
+/// Names of bonds and junctions are used before a dot, in file names and in column names.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
 }
@@ -59,17 +59,17 @@ pub(super) fn check_unique(system: &System, at: &mut TableReader<'_, '_>) {
     let named: Vec<(&String, &Span)> = bonds.chain(junctions).collect();
     for (index, (name, span)) in named.iter().enumerate() {
         if named[..index].iter().any(|(earlier, _)| earlier == name) {
-            let message = format!("two bonds or junctions are called `{name}`");
+            let message = format!("two bonds or junctions are named `{name}`");
             at.report("system/duplicate-name", [&message, "the second one", "give it another `name`"], span);
         }
     }
 }
 
-/// Where a simulator comes from.
+/// The source of a component.
 pub(super) fn source() -> Codec<(String, Span)> {
     let check = |item: &Item<'_>, source: &str, at: &mut TableReader<'_, '_>| {
         if at.context.registry.source(source).is_none() {
-            let message = format!("no kind of simulator takes the source `{source}`");
+            let message = format!("no kind of component accepts the source `{source}`");
             let hint = suggest_source(source, at.context.registry);
             at.report("system/unknown-source", [&message, "unknown source", &hint], &item.span());
         }
@@ -81,14 +81,14 @@ pub(super) fn source() -> Codec<(String, Span)> {
         let kinds: Vec<String> =
             registry.kinds().map(|kind| format!("{} ({})", kind.name(), kind.summary())).collect();
         json!({
-            "description": format!("where the simulator comes from; kinds are {}", kinds.join(", ")),
+            "description": format!("source of the component; kinds are {}", kinds.join(", ")),
             "anyOf": named.chain([json!({ "type": "string" })]).collect::<Vec<_>>(),
             "examples": known.iter().map(|(source, _)| source).collect::<Vec<_>>(),
         })
     })
 }
 
-/// Every model that can be had by name, as a source spells it.
+/// Every named model as a source, `kind:model`.
 fn known_sources(registry: &Registry) -> Vec<(String, &'static str)> {
     let of_kind = |kind: &std::sync::Arc<dyn cosimo_core::Source>| {
         let name = kind.name().to_owned();
@@ -111,7 +111,7 @@ fn suggest_source(source: &str, registry: &Registry) -> String {
     registry.known_kinds()
 }
 
-/// An output, or several whose sum is wanted: ports, or tables with one in them.
+/// An output, or a list to sum: ports, or tables with a port.
 pub(super) fn sum() -> Codec<Vec<Summand>> {
     let read = |item: &Item<'_>, _: Option<&Vec<Summand>>, at: &mut TableReader<'_, '_>| {
         let Some(items) = item.list() else {
@@ -121,7 +121,7 @@ pub(super) fn sum() -> Codec<Vec<Summand>> {
             at.out.push(item.wrong("at least one output"));
         }
         let one = |item: &Item<'_>| match item.table() {
-            Some(_) => SUMMAND.one(item, 0, &Summand::default(), at),
+            Some(_) => SUMMAND.read_one(item, 0, &Summand::default(), at),
             None => (port().read)(item, None, at).map(Summand::plain),
         };
         Some(items.iter().filter_map(one).collect())
@@ -143,7 +143,7 @@ pub(super) fn sum() -> Codec<Vec<Summand>> {
     })
 }
 
-/// Gain and map stand beside `from` where that is one output.
+/// Gain and map are allowed beside a `from` with one output only.
 pub(super) fn check_sum(at: &mut TableReader<'_, '_>) {
     let from = at.section.get("from");
     if from.as_ref().is_some_and(|from| from.list().is_none()) {
@@ -152,9 +152,9 @@ pub(super) fn check_sum(at: &mut TableReader<'_, '_>) {
     let given = ["gain", "map"].map(|key| at.section.get(key));
     at.section.hidden.extend(["gain", "map"]);
     for item in given.into_iter().flatten().filter(|_| from.is_some()) {
-        let message = format!("`{}` stands beside each of several outputs, not beside all", item.key);
+        let message = format!("`{}` must be given for each output of the list", item.key);
         let hint = format!("write `from = [{{ port = \"a.y\", {} = .. }}, \"b.y\"]`", item.key);
-        at.report("system/value", [&message, "of which one?", &hint], &item.whole());
+        at.report("system/value", [&message, "ambiguous", &hint], &item.whole());
     }
 }
 
@@ -166,17 +166,17 @@ pub(super) fn default_first(key: &mut Json) {
     }
 }
 
-pub(super) const WAYS: [&str; 3] = ["impedance", "stiffness", "capacitance"];
+pub(super) const IMPEDANCE_KEYS: [&str; 3] = ["impedance", "stiffness", "capacitance"];
 
-/// The impedance is said in one of three ways.
-pub(super) fn check_ways(at: &mut TableReader<'_, '_>) {
+/// Exactly one of three keys gives the impedance.
+pub(super) fn check_impedance(at: &mut TableReader<'_, '_>) {
     let title = &at.section.title;
-    let (message, label) = match WAYS.iter().filter_map(|key| at.section.get(key)).count() {
+    let (message, label) = match IMPEDANCE_KEYS.iter().filter_map(|key| at.section.get(key)).count() {
         0 => (format!("{title} needs `impedance`"), "`impedance` is missing"),
         1 => return,
-        given => (format!("{title} says its impedance in {given} ways"), "which of them?"),
+        given => (format!("{title} gives its impedance by {given} keys"), "ambiguous"),
     };
-    at.section.hidden.extend(WAYS);
+    at.section.hidden.extend(IMPEDANCE_KEYS);
     let hint = "one of `impedance` (effort per flow), `stiffness` (impedance / delay), `capacitance` (delay / impedance)";
     at.report("system/missing", [&message, label, hint], &at.item.whole());
 }
@@ -184,15 +184,15 @@ pub(super) fn check_ways(at: &mut TableReader<'_, '_>) {
 pub(super) fn check_line(line: &LineDecl, control: bool, at: &mut TableReader<'_, '_>) {
     let title = at.section.title.clone();
     if let Some(item) = at.section.get("steady").filter(|_| !control) {
-        let message = format!("`steady` of {title} has no effect where delays are not controlled");
-        let hint = "write `control = \"steady-state\"` beside it";
-        at.report("system/conflict", [&message, "the test for standing still", hint], &item.key_span);
+        let message = format!("`steady` of {title} has no effect without `control = \"steady-state\"`");
+        let hint = "add `control = \"steady-state\"`";
+        at.report("system/conflict", [&message, "the test for steady state", hint], &item.key_span);
     }
     if (0..2).any(|side| line.most[side] < line.factor[side])
         && let Some(item) = at.section.get("most").or(at.section.get("factor"))
     {
         let message = format!("`factor` of {title} is above `most`: {:?} and {:?}", line.factor, line.most);
-        at.report("system/value", [&message, "the limits cross", ""], &item.span());
+        at.report("system/value", [&message, "`factor` is above `most`", ""], &item.span());
     }
 }
 
@@ -215,21 +215,21 @@ pub(super) fn option(key: &'static str, range: Option<Range>) -> Codec<Vec<(Stri
 
 pub(super) fn check_schedule(schedule: &Item<'_>, at: &mut TableReader<'_, '_>) {
     for other in ["partition", "iteration"].map(|key| at.section.get(key)).into_iter().flatten() {
-        let message = format!("`schedule` and `{}` cannot stand together", other.key);
-        let hint = "`schedule` is short for `partition` with `iteration = \"once\"`; keep one spelling";
-        let label = format!("already says `{}`", other.key);
+        let message = format!("`schedule` and `{}` exclude each other", other.key);
+        let hint = "`schedule` is short for `partition` with `iteration = \"once\"`; remove one of them";
+        let label = format!("conflicts with `{}`", other.key);
         at.report("system/conflict", [&message, &label, hint], &schedule.key_span);
     }
 }
 
-/// Anything but nothing, with or without the `!`.
+/// Not empty, with or without the `!`.
 pub(crate) fn is_pattern(pattern: &str) -> bool {
     !pattern.strip_prefix('!').unwrap_or(pattern).is_empty()
 }
 
 pub(super) fn check_pattern(pattern: &str, span: &Span, at: &mut TableReader<'_, '_>) {
     if !is_pattern(pattern) {
-        let message = format!("a pattern must have letters, got {pattern:?}");
+        let message = format!("a pattern must not be empty, got {pattern:?}");
         at.report("system/value", [&message, "empty pattern", ""], span);
     }
 }
@@ -259,13 +259,13 @@ fn reference(name: &str, registry: &Registry) -> Option<&'static ReferenceEntry>
     registry.references.iter().find(|entry| entry.name == name).copied()
 }
 
-/// Ports, and the columns of a reference that they should equal.
+/// Ports and their columns of the reference.
 pub(super) fn columns(model: String) -> Codec<Vec<(String, String, Span)>> {
     let read =
         move |item: &Item<'_>, _: Option<&Vec<(String, String, Span)>>, at: &mut TableReader<'_, '_>| {
             let entry = reference(&model, at.context.registry);
             let mut ports = Vec::new();
-            for item in item.free(at.out) {
+            for item in item.free_entries(at.out) {
                 let known = known_port("ports", item.key, &item.key_span, at);
                 let Some((column, span)) = item.text(at.out) else { continue };
                 if let Some(entry) = entry.filter(|entry| !entry.columns.contains(&column.as_str())) {

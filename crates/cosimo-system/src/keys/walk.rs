@@ -1,4 +1,4 @@
-//! A walk over the keys of a table. Reader, writer and schema are three kinds of walk over the same rows.
+//! A walk over the keys of a table: reader, writer and schema visit the same rows.
 
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
@@ -16,9 +16,9 @@ type Read<V> = dyn Fn(&Item<'_>, Option<&V>, &mut TableReader<'_, '_>) -> Option
 type Write<V> = dyn Fn(&V) -> Option<KeyText>;
 type Describe = dyn Fn(&str, Option<Json>, &Registry) -> Json;
 
-/// How one value stands in a file.
+/// How one value is read, written and described in the schema.
 pub(crate) struct Codec<V> {
-    /// Onto what is there, if anything; `None` leaves it as it is.
+    /// Gets the present value; `None` leaves it unchanged.
     pub read: Box<Read<V>>,
     pub write: Box<Write<V>>,
     pub schema: Box<Describe>,
@@ -42,30 +42,30 @@ pub(crate) enum KeyWalk<'w, 't> {
 pub(crate) struct TableReader<'w, 't> {
     pub section: Section<'t>,
     pub item: Item<'t>,
-    /// Among the tables of a list.
+    /// Index among the tables of a list.
     pub index: usize,
-    /// The keys that there are so far, and whether the command line may set them alone; the last is being read.
-    pub asked: Vec<(&'static str, bool)>,
-    /// How it is called at first.
+    /// The keys visited so far, and whether the command line may set them; the last one is being read.
+    pub keys: Vec<(&'static str, bool)>,
+    /// Its title before it has a name.
     title: String,
-    /// What the table around it is called.
-    around: &'w str,
+    /// Title of the enclosing table.
+    parent: &'w str,
     pub context: &'w Context<'w>,
     pub out: &'w mut Vec<Problem>,
 }
 
-/// What names are checked against.
+/// What names are checked against: methods and components.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub registry: &'a Registry,
-    /// Components, the ones with problems included.
+    /// All components, including those with problems.
     pub components: Names<'a>,
     /// `File` or `CommandLine`.
     pub origin: ChoiceOrigin,
 }
 
 impl Context<'_> {
-    /// Places in the text of a flag are not places in the file.
+    /// Spans in the text of a flag are not spans in the file.
     pub(crate) fn place(&self, span: Span) -> Span {
         if self.origin == ChoiceOrigin::CommandLine { 0..0 } else { span }
     }
@@ -81,10 +81,10 @@ impl<'w, 't> TableReader<'w, 't> {
     ) -> Self {
         let (title, asked) = (String::new(), Vec::new());
         let section = Section { title: String::new(), span: item.span(), table, hidden: Vec::new() };
-        TableReader { section, item, index: 0, asked, title, around, context, out }
+        TableReader { section, item, index: 0, keys: asked, title, parent: around, context, out }
     }
 
-    /// A problem: its message, what stands at the place, and what to do, if anything.
+    /// Adds a problem: message, label of the place, and hint, which may be empty.
     pub(crate) fn report(&mut self, code: &'static str, [message, label, hint]: [&str; 3], span: &Span) {
         let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
         self.out.push(Problem { hint, ..Problem::error(code, message, span.clone()).label(label) });
@@ -94,7 +94,7 @@ impl<'w, 't> TableReader<'w, 't> {
 /// The keys of a table that have a value, defaults included.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct TableEntries {
-    /// Of a table that stands under a name.
+    /// The name of a table that is a named entry.
     pub name: Option<String>,
     pub entries: Vec<KeyEntry>,
 }
@@ -110,9 +110,9 @@ pub(crate) struct KeyEntry {
 #[derive(Debug, PartialEq)]
 pub(crate) enum KeyText {
     Plain(String),
-    /// Even if it equals what is usual.
-    Again(String),
-    /// With what is usual, of which nothing is written.
+    /// Written even if it equals the default.
+    Explicit(String),
+    /// With the defaults, which are not written.
     Table(TableEntries, TableEntries),
     Tables(Vec<TableEntries>, TableEntries),
 }
@@ -120,26 +120,28 @@ pub(crate) enum KeyText {
 impl KeyText {
     pub(crate) fn text(&self) -> String {
         match self {
-            KeyText::Plain(text) | KeyText::Again(text) => text.clone(),
-            KeyText::Table(page, usual) => table(&page.beside(usual)),
-            KeyText::Tables(pages, usual) => {
-                let line = |page: &TableEntries| format!("  {},\n", table(&page.beside(usual)));
-                format!("[\n{}]", pages.iter().map(line).collect::<String>())
+            KeyText::Plain(text) | KeyText::Explicit(text) => text.clone(),
+            KeyText::Table(entries, defaults) => table(&entries.differences(defaults)),
+            KeyText::Tables(tables, defaults) => {
+                let line = |entries: &TableEntries| format!("  {},\n", table(&entries.differences(defaults)));
+                format!("[\n{}]", tables.iter().map(line).collect::<String>())
             }
         }
     }
 }
 
 impl TableEntries {
-    /// The keys that differ from what is usual.
-    pub(crate) fn beside(&self, usual: &TableEntries) -> Vec<(String, String)> {
+    /// The keys that differ from the defaults.
+    pub(crate) fn differences(&self, defaults: &TableEntries) -> Vec<(String, String)> {
         let line = |entry: &KeyEntry| {
-            let usual = usual.entries.iter().find(|usual| usual.key == entry.key && !usual.always);
-            let text = match (&entry.written, usual.map(|usual| &usual.written)) {
-                (KeyText::Table(page, _), Some(KeyText::Table(usual, _))) => {
-                    Some(page.beside(usual)).filter(|lines| !lines.is_empty()).map(|lines| table(&lines))?
+            let default = defaults.entries.iter().find(|default| default.key == entry.key && !default.always);
+            let text = match (&entry.written, default.map(|default| &default.written)) {
+                (KeyText::Table(entries, _), Some(KeyText::Table(defaults, _))) => {
+                    Some(entries.differences(defaults))
+                        .filter(|lines| !lines.is_empty())
+                        .map(|lines| table(&lines))?
                 }
-                (KeyText::Plain(text), Some(KeyText::Plain(usual))) if text == usual => return None,
+                (KeyText::Plain(text), Some(KeyText::Plain(default))) if text == default => return None,
                 (written, _) => written.text(),
             };
             Some((entry.key.to_owned(), text))
@@ -161,13 +163,13 @@ pub(crate) struct Properties<'w> {
 /// A key, and what is special about it.
 pub(crate) enum Key {
     Optional(&'static str),
-    /// The command line may set it alone.
-    Alone(&'static str),
-    /// So, and another spelling of what is written under its own key.
-    Short(&'static str),
-    /// Written wherever there is one.
-    Said(&'static str),
-    /// With what could be written.
+    /// The command line may set this key.
+    Overridable(&'static str),
+    /// The same, and an alternative to another key, under which it is written.
+    Shorthand(&'static str),
+    /// Written even where it equals its default.
+    Always(&'static str),
+    /// With an example for the message.
     Required(&'static str, &'static str),
 }
 
@@ -178,7 +180,7 @@ impl From<&'static str> for Key {
 }
 
 impl KeyWalk<'_, '_> {
-    /// One row of the table: whether there is no problem with it.
+    /// One row of the table; returns whether it has no problem.
     pub(crate) fn key<V>(
         &mut self,
         row: impl Into<Key>,
@@ -187,28 +189,31 @@ impl KeyWalk<'_, '_> {
         doc: &str,
     ) -> bool {
         let (row, codec) = (row.into(), codec.into());
-        let (Key::Optional(key) | Key::Alone(key) | Key::Short(key) | Key::Said(key) | Key::Required(key, _)) =
-            row;
+        let (Key::Optional(key)
+        | Key::Overridable(key)
+        | Key::Shorthand(key)
+        | Key::Always(key)
+        | Key::Required(key, _)) = row;
         match self {
             KeyWalk::Read(at) => {
                 let before = at.out.len();
                 let item = match row {
-                    // The command line sets single keys of what is complete.
+                    // The command line changes single keys of a complete table.
                     Key::Required(_, example) if at.context.origin == ChoiceOrigin::File => {
                         at.section.required(key, example, at.out)
                     }
                     _ => at.section.get(key),
                 };
-                at.asked.push((key, matches!(row, Key::Alone(_) | Key::Short(_))));
+                at.keys.push((key, matches!(row, Key::Overridable(_) | Key::Shorthand(_))));
                 if let Some(value) = item.and_then(|item| (codec.read)(&item, Some(place), at)) {
                     *place = value;
                 }
                 return at.out.len() == before;
             }
-            KeyWalk::Write(page) => {
-                let written = (codec.write)(place).filter(|_| !matches!(row, Key::Short(_)));
-                let always = matches!(row, Key::Said(_) | Key::Required(..));
-                page.entries.extend(written.map(|written| KeyEntry { key, always, written }));
+            KeyWalk::Write(entries) => {
+                let written = (codec.write)(place).filter(|_| !matches!(row, Key::Shorthand(_)));
+                let always = matches!(row, Key::Always(_) | Key::Required(..));
+                entries.entries.extend(written.map(|written| KeyEntry { key, always, written }));
             }
             KeyWalk::Schema(table) => {
                 let default = match (codec.write)(place) {
@@ -216,7 +221,7 @@ impl KeyWalk<'_, '_> {
                         table.required.push(key);
                         None
                     }
-                    // What JSON has no words for, as an infinite number, is no default that it could show.
+                    // JSON has no infinite numbers: no default is shown.
                     Some(KeyText::Plain(text)) => serde_json::from_str(&text).ok(),
                     _ => None,
                 };
@@ -226,11 +231,11 @@ impl KeyWalk<'_, '_> {
         true
     }
 
-    /// What the table is, and how messages call it, by its key and by the table around it.
+    /// Documentation of the table, and its title in messages from its key and the title of its parent.
     pub(crate) fn about(&mut self, doc: &'static str, title: fn(&str, &str) -> String) {
         match self {
             KeyWalk::Read(at) if at.title.is_empty() => {
-                at.title = title(at.item.key, at.around);
+                at.title = title(at.item.key, at.parent);
                 at.section.title.clone_from(&at.title);
             }
             KeyWalk::Schema(schema) => schema.doc = schema.doc.or(Some(doc)),
@@ -243,7 +248,7 @@ impl KeyWalk<'_, '_> {
         if let KeyWalk::Read(at) = self { at.section.get(key) } else { None }
     }
 
-    /// Of what a key that is there leaves open: a file takes the default, the command line chooses it.
+    /// The origin of choices that a given key implies: default in a file, command line in a flag.
     pub(crate) fn origin(&self) -> ChoiceOrigin {
         match self {
             KeyWalk::Read(at) if at.context.origin == ChoiceOrigin::CommandLine => ChoiceOrigin::CommandLine,
@@ -251,10 +256,10 @@ impl KeyWalk<'_, '_> {
         }
     }
 
-    /// The name that a table stands under in its section.
-    pub(crate) fn head(&mut self, name: &str) {
-        if let KeyWalk::Write(page) = self {
-            page.name = Some(name.into());
+    /// Sets the name of a table that is a named entry.
+    pub(crate) fn name_of_table(&mut self, name: &str) {
+        if let KeyWalk::Write(entries) = self {
+            entries.name = Some(name.into());
         }
     }
 }
@@ -271,7 +276,7 @@ impl<T> Clone for TableKeys<T> {
 }
 
 impl<T: Default + Clone + 'static> TableKeys<T> {
-    /// How messages call it, and its keys.
+    /// Its title in messages, and its keys.
     fn probe(&self, key: &str, around: &str) -> (String, Vec<(&'static str, bool)>) {
         let (registry, empty, value) =
             (Registry::default(), DeTable::new(), Spanned::new(0..0, DeValue::Boolean(true)));
@@ -280,24 +285,24 @@ impl<T: Default + Clone + 'static> TableKeys<T> {
         let (item, mut out) = (Item { key, key_span: 0..0, value: &value }, Vec::new());
         let mut walk = KeyWalk::Read(TableReader::new(&empty, item, around, &context, &mut out));
         (self.0)(&mut T::default(), &mut walk);
-        if let KeyWalk::Read(TableReader { title, asked, .. }) = walk {
+        if let KeyWalk::Read(TableReader { title, keys: asked, .. }) = walk {
             (title, asked)
         } else {
             Default::default()
         }
     }
 
-    /// The keys that the command line may set alone.
-    pub(crate) fn alone(&self) -> Vec<&'static str> {
+    /// The keys that the command line may set.
+    pub(crate) fn overridable(&self) -> Vec<&'static str> {
         self.probe("", "").1.into_iter().filter(|(_, alone)| *alone).map(|(key, _)| key).collect()
     }
 
-    /// Reads a table, by its number in a list, onto what is usual; `None` if it is no table.
-    pub(crate) fn one(
+    /// Reads a table, with its index in a list, onto the defaults; `None` if it is not a table.
+    pub(crate) fn read_one(
         &self,
         item: &Item<'_>,
         index: usize,
-        usual: &T,
+        defaults: &T,
         at: &mut TableReader<'_, '_>,
     ) -> Option<T> {
         let Some(table) = item.table() else {
@@ -305,35 +310,35 @@ impl<T: Default + Clone + 'static> TableKeys<T> {
             Section::open(title, item.value, &[], at.out)?;
             return None;
         };
-        let (mut new, before) = (usual.clone(), at.out.len());
+        let (mut new, before) = (defaults.clone(), at.out.len());
         let mut inner = TableReader::new(table, item.clone(), &at.section.title, at.context, at.out);
         inner.index = index;
         let mut walk = KeyWalk::Read(inner);
         (self.0)(&mut new, &mut walk);
-        if let KeyWalk::Read(TableReader { title, asked, out, .. }) = walk {
-            let told = out.len();
+        if let KeyWalk::Read(TableReader { title, keys: asked, out, .. }) = walk {
+            let first_unknown = out.len();
             let keys: Vec<&str> = asked.into_iter().map(|(key, _)| key).collect();
             Section::over(title, table, 0..0, &keys, out);
             // Unknown keys come first.
-            let unknown = out.len() - told;
+            let unknown = out.len() - first_unknown;
             out[before..].rotate_right(unknown);
         }
         Some(new)
     }
 
-    /// Reads a text onto what is there.
-    pub(crate) fn root(&self, table: DeTable<'_>, place: &mut T, context: &Context<'_>) -> Vec<Problem> {
+    /// Reads a whole table onto the present values.
+    pub(crate) fn read_all(&self, table: DeTable<'_>, place: &mut T, context: &Context<'_>) -> Vec<Problem> {
         let (value, mut out) = (Spanned::new(0..0, DeValue::Table(table)), Vec::new());
         let (item, empty) = (Item { key: "", key_span: 0..0, value: &value }, DeTable::new());
         let mut at = TableReader::new(&empty, item.clone(), "", context, &mut out);
-        if let Some(new) = self.one(&item, 0, place, &mut at) {
+        if let Some(new) = self.read_one(&item, 0, place, &mut at) {
             *place = new;
         }
         out
     }
 
-    /// Reads one key onto what is there.
-    pub(crate) fn set(
+    /// Reads one key onto the present values.
+    pub(crate) fn read_key(
         &self,
         key: &str,
         value: Spanned<DeValue<'_>>,
@@ -341,22 +346,22 @@ impl<T: Default + Clone + 'static> TableKeys<T> {
         context: &Context<'_>,
     ) -> Vec<Problem> {
         let table = [(Spanned::new(0..0, key.into()), value)].into_iter().collect();
-        self.root(table, place, context)
+        self.read_all(table, place, context)
     }
 
-    pub(crate) fn page(&self, value: &T) -> TableEntries {
+    pub(crate) fn entries(&self, value: &T) -> TableEntries {
         let mut walk = KeyWalk::Write(TableEntries::default());
         (self.0)(&mut value.clone(), &mut walk);
-        if let KeyWalk::Write(page) = walk { page } else { TableEntries::default() }
+        if let KeyWalk::Write(entries) = walk { entries } else { TableEntries::default() }
     }
 
-    /// What differs from the default.
+    /// Keys and values that differ from the default.
     pub(crate) fn lines(&self, value: &T) -> Vec<(String, String)> {
-        self.page(value).beside(&self.page(&T::default()))
+        self.entries(value).differences(&self.entries(&T::default()))
     }
 
-    fn pages(&self, list: &[T], usual: &T) -> KeyText {
-        KeyText::Tables(list.iter().map(|value| self.page(value)).collect(), self.page(usual))
+    fn tables(&self, list: &[T], defaults: &T) -> KeyText {
+        KeyText::Tables(list.iter().map(|value| self.entries(value)).collect(), self.entries(defaults))
     }
 
     /// Unknown keys are errors.
@@ -375,14 +380,14 @@ impl<T: Default + Clone + 'static> TableKeys<T> {
 impl<T: Default + Clone + 'static> From<TableKeys<T>> for Codec<T> {
     fn from(shape: TableKeys<T>) -> Codec<T> {
         codec(
-            move |item, old, at| shape.one(item, 0, old.unwrap_or(&T::default()), at),
-            move |value| Some(KeyText::Table(shape.page(value), shape.page(&T::default()))),
+            move |item, old, at| shape.read_one(item, 0, old.unwrap_or(&T::default()), at),
+            move |value| Some(KeyText::Table(shape.entries(value), shape.entries(&T::default()))),
             move |_, _, registry| shape.object(registry),
         )
     }
 }
 
-/// At least so many tables one after the other, behind those that are there.
+/// A list of at least `least` tables, appended to the present ones.
 pub(crate) fn list<T: Default + Clone + 'static>(
     least: usize,
     keys: fn(&mut T, &mut KeyWalk<'_, '_>),
@@ -395,12 +400,12 @@ pub(crate) fn list<T: Default + Clone + 'static>(
             let message = format!("{title} needs at least {least} {}, got {found}", item.key);
             at.report("system/value", [&message, "too few", ""], &item.span());
         }
-        let one = |(index, item)| shape.one(item, index, &T::default(), at);
+        let one = |(index, item)| shape.read_one(item, index, &T::default(), at);
         Some(old.into_iter().flatten().cloned().chain(tables.iter().enumerate().filter_map(one)).collect())
     };
     codec(
         read,
-        move |list| Some(shape.pages(list, &T::default())),
+        move |list| Some(shape.tables(list, &T::default())),
         move |doc, _, registry| match least {
             0 => json!({ "type": "array", "description": doc, "items": shape.object(registry) }),
             _ => json!({ "type": "array", "minItems": least, "items": shape.object(registry) }),
@@ -408,30 +413,32 @@ pub(crate) fn list<T: Default + Clone + 'static>(
     )
 }
 
-/// Tables by name, instead of those that are there.
+/// Tables by name, which replace the present ones.
 pub(crate) struct NamedTables<T> {
     pub shape: TableKeys<T>,
-    /// What is usual.
-    pub usual: T,
-    /// Or no new ones, but more about components that are there: what stays of one that is named.
-    pub kept: Option<fn(T) -> T>,
+    /// The default of each table.
+    pub default: T,
+    /// If given, tables only supplement existing components: what is retained of a component that is named.
+    pub retained: Option<fn(T) -> T>,
     pub least: usize,
-    /// Of names, in the schema.
+    /// Pattern of names in the schema.
     pub pattern: &'static str,
-    /// What is wanted, and how to write it.
-    pub words: [&'static str; 2],
+    /// For messages: what is expected, and how to write it.
+    pub expected_and_hint: [&'static str; 2],
 }
 
 impl<T: Default + Clone + 'static> From<NamedTables<T>> for Codec<Vec<T>> {
-    fn from(NamedTables { shape, usual, kept, least, pattern, words }: NamedTables<T>) -> Codec<Vec<T>> {
-        let start = usual.clone();
+    fn from(
+        NamedTables { shape, default: defaults, retained: kept, least, pattern, expected_and_hint: words }: NamedTables<T>,
+    ) -> Codec<Vec<T>> {
+        let start = defaults.clone();
         let read = move |item: &Item<'_>, old: Option<&Vec<T>>, at: &mut TableReader<'_, '_>| {
             let Some(entries) = item.entries() else {
                 at.out.push(item.wrong(words[0]).hint(words[1]));
                 return None;
             };
             let Some(kept) = kept else {
-                return Some(entries.iter().filter_map(|item| shape.one(item, 0, &start, at)).collect());
+                return Some(entries.iter().filter_map(|item| shape.read_one(item, 0, &start, at)).collect());
             };
             let mut all = old?.clone();
             for item in entries {
@@ -439,7 +446,7 @@ impl<T: Default + Clone + 'static> From<NamedTables<T>> for Codec<Vec<T>> {
                     super::codec::unknown_component(item.key, &item.key_span, at);
                     continue;
                 };
-                if let Some(more) = shape.one(&item, 0, &kept(all[place].clone()), at) {
+                if let Some(more) = shape.read_one(&item, 0, &kept(all[place].clone()), at) {
                     all[place] = more;
                 }
             }
@@ -454,6 +461,6 @@ impl<T: Default + Clone + 'static> From<NamedTables<T>> for Codec<Vec<T>> {
             schema["additionalProperties"] = json!(false);
             schema
         };
-        codec(read, move |list| Some(shape.pages(list, &usual)), schema)
+        codec(read, move |list| Some(shape.tables(list, &defaults)), schema)
     }
 }

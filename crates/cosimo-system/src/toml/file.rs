@@ -1,4 +1,4 @@
-//! `system.toml` as a file among other formats of systems.
+//! `system.toml` as an entry of the list of system formats.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,9 +11,10 @@ use crate::format::{Document, ReadError, ReadOptions, SystemFormat, WriteError, 
 use crate::problem::Problem;
 use crate::{sources, write};
 
-/// Bytes of a system file.
-const LARGEST: u64 = 64 << 20;
+/// Largest size of a system file.
+const MAX_BYTES: u64 = 64 << 20;
 
+/// The format `system.toml`.
 pub const TOML: SystemFormat = SystemFormat {
     name: "toml",
     summary: "system file of Cosimo",
@@ -25,16 +26,16 @@ pub const TOML: SystemFormat = SystemFormat {
 fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Document, ReadError> {
     let path = file.display().to_string();
     let mut text = String::new();
-    let opened = crate::regular(file).and_then(|()| File::open(file));
-    let opened = opened.and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+    let opened = crate::check_regular_file(file).and_then(|()| File::open(file));
+    let opened = opened.and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
     opened.map_err(|cause| ReadError {
         message: format!("cannot read `{path}`: {cause}"),
         hint: None,
         malformed: false,
     })?;
-    if text.len() as u64 > LARGEST {
+    if text.len() as u64 > MAX_BYTES {
         return Err(ReadError {
-            message: format!("`{path}` is larger than {} MB", LARGEST >> 20),
+            message: format!("`{path}` is larger than {} MB", MAX_BYTES >> 20),
             hint: Some(
                 "is it the right file? a system with a thousand components needs less than one MB".into(),
             ),
@@ -45,13 +46,13 @@ fn read(file: &Path, asked: &ReadOptions, registry: &Registry) -> Result<Documen
     let (system, mut problems) = super::read(&text, &folder, registry);
     if let Some(variant) = &asked.variant {
         let message =
-            format!("there is no variant `{variant}` in a system file; only packages have variants");
+            format!("a system file has no variants, got `{variant}`; only SSP packages have variants");
         problems.push(Problem::error("system/variant", message, 0..0));
     }
     Ok(Document { system, problems, files: Files::one(path, text), rest: None })
 }
 
-/// Files of a system that came out of an archive are put beside; others stay where they are, and are named from here.
+/// Files from an archive are copied to `resources/`; other files stay where they are and get relative paths.
 fn write(document: &Document, path: &Path, _: &Registry) -> Result<WriteResult, WriteError> {
     let mut system = document.system.clone();
     let here = path.parent().map_or_else(PathBuf::new, Path::to_owned);
@@ -63,7 +64,7 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<WriteResult, 
         if document.rest.is_none() {
             let whole = from.canonicalize().map_err(failed)?;
             let here = if here.as_os_str().is_empty() { Path::new(".") } else { &here };
-            return Ok(seen_from(&here.canonicalize().map_err(failed)?, &whole)
+            return Ok(relative_path(&here.canonicalize().map_err(failed)?, &whole)
                 .to_string_lossy()
                 .into_owned());
         }
@@ -95,8 +96,8 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<WriteResult, 
     Ok(WriteResult { files, warnings: Vec::new() })
 }
 
-/// The way from a folder to a file, both without links.
-fn seen_from(folder: &Path, file: &Path) -> PathBuf {
+/// The relative path from a folder to a file, both canonical.
+fn relative_path(folder: &Path, file: &Path) -> PathBuf {
     let shared = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
     let up = folder.components().skip(shared).map(|_| std::path::Component::ParentDir);
     up.chain(file.components().skip(shared)).collect()

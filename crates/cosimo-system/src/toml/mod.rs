@@ -1,5 +1,5 @@
-//! `system.toml`, the spelling of a system that people write. Reading never stops at the first problem: it
-//! returns all of them, each with its place in the text, and as much of the system as could be understood.
+//! `system.toml`, the file format of Cosimo. Reading does not stop at the first problem: it
+//! returns all of them, each with its place in the text, and as much of the system as could be read.
 
 mod file;
 pub(crate) mod section;
@@ -19,7 +19,7 @@ use crate::problem::Problem;
 use crate::system::System;
 use section::Item;
 
-/// Reads a system; relative paths in it start from `folder`. Without problems the system is complete.
+/// Reads a system; paths in it are relative to `folder`. Without problems the system is complete.
 pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Problem>) {
     let (table, broken) = DeTable::parse_recoverable(text);
     let mut table = table.into_inner();
@@ -31,7 +31,7 @@ pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Prob
     if !syntax.is_empty() {
         let mut places: Vec<usize> = syntax.iter().map(|broken| broken.span.start).collect();
         places.sort_unstable();
-        problems.retain(|problem| outlives(problem, &places, text));
+        problems.retain(|problem| is_reliable(problem, &places, text));
         problems.extend(syntax);
     }
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
@@ -39,41 +39,41 @@ pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Prob
     (system, problems)
 }
 
-/// Behind a quote that is missing everything is wrong: so many mistakes are told one by one.
-const MOST_TOLD: usize = 100;
+/// A missing quote makes everything after it wrong: only so many errors are listed.
+const MAX_SYNTAX_ERRORS: usize = 100;
 
-/// What keeps a text from being TOML.
+/// The syntax errors of the parser.
 pub(crate) fn syntax(errors: &[::toml::de::Error], text: &str) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = errors.iter().map(|error| mistake(error, text)).collect();
-    if problems.len() > MOST_TOLD {
+    let mut problems: Vec<Problem> = errors.iter().map(|error| syntax_error(error, text)).collect();
+    if problems.len() > MAX_SYNTAX_ERRORS {
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
-        let more = problems.len() - MOST_TOLD;
-        let place = problems[MOST_TOLD].span.clone();
-        problems.truncate(MOST_TOLD);
-        let words = format!("this is not TOML: from here on there are {more} more mistakes");
-        problems.push(Problem::error("system/syntax", words, place).label("the first of them"));
+        let more = problems.len() - MAX_SYNTAX_ERRORS;
+        let place = problems[MAX_SYNTAX_ERRORS].span.clone();
+        problems.truncate(MAX_SYNTAX_ERRORS);
+        let message = format!("invalid TOML: {more} more errors from here on");
+        problems.push(Problem::error("system/syntax", message, place).label("the first of them"));
     }
     problems
 }
 
-fn mistake(error: &::toml::de::Error, text: &str) -> Problem {
+fn syntax_error(error: &::toml::de::Error, text: &str) -> Problem {
     let mut span = error.span().unwrap_or(0..0);
     span.end = span.end.min(text.len());
     span.start = span.start.min(span.end);
     let word = text.get(span.clone()).unwrap_or_default().to_owned();
-    let problem = Problem::error("system/syntax", format!("this is not TOML: {}", error.message()), span)
+    let problem = Problem::error("system/syntax", format!("invalid TOML: {}", error.message()), span)
         .label(error.message());
-    // The parser takes words that begin like `true` and `false` for misspelled ones.
+    // The parser takes words that begin with t or f for misspelled Booleans.
     let unquoted = ["string values must be quoted", "invalid boolean"];
     if !word.is_empty() && unquoted.iter().any(|start| error.message().starts_with(start)) {
-        return problem.hint(format!("texts stand in quotes: `\"{word}\"`"));
+        return problem.hint(format!("texts need quotes: `\"{word}\"`"));
     }
     problem
 }
 
-/// A broken text has lost keys and headers, so what seems missing or unknown may be the parser's guess. Wrong
-/// values on whole lines are still wrong.
-fn outlives(problem: &Problem, broken: &[usize], text: &str) -> bool {
+/// After syntax errors keys and headers may be lost, so missing or unknown keys may be artefacts of the parser. Wrong
+/// values on intact lines are still wrong.
+fn is_reliable(problem: &Problem, broken: &[usize], text: &str) -> bool {
     let on_its_own = matches!(problem.code, "system/value" | "system/option" | "system/unknown-method");
     let (before, after) = text.as_bytes().split_at(problem.span.start.min(text.len()));
     let begin = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -88,15 +88,15 @@ fn document(table: DeTable<'_>, folder: &Path, registry: &Registry) -> (System, 
     let components = Names::new(names.iter().map(String::as_str));
     let mut system = System { folder: folder.into(), ..System::default() };
     let problems =
-        SYSTEM.root(table, &mut system, &Context { registry, components, origin: ChoiceOrigin::File });
+        SYSTEM.read_all(table, &mut system, &Context { registry, components, origin: ChoiceOrigin::File });
     (system, problems)
 }
 
-/// Adds to the system what another format has no words for: methods, bonds, groups that are integrated together, results,
-/// and what is special about components that are already there. `start` is where the text begins among the files of the
-/// system, so that places are right.
+/// Adds to the system what another format cannot express: methods, bonds, monolithic groups, results,
+/// and additional keys of existing components. `start` is the offset of the text among the files of the
+/// system, so that spans are right.
 pub fn supplement(text: &str, start: usize, system: &mut System, registry: &Registry) -> Vec<Problem> {
-    // The parser knows places in its own text only: what stands before is blank to it.
+    // Blanks before the text shift the spans of the parser.
     let text = format!("{}{text}", " ".repeat(start));
     let (table, broken) = DeTable::parse_recoverable(&text);
     if !broken.is_empty() {
@@ -107,7 +107,7 @@ pub fn supplement(text: &str, start: usize, system: &mut System, registry: &Regi
     let context = Context { registry, components, origin: ChoiceOrigin::File };
     let mut table = table.into_inner();
     let former = former::rename(&mut table);
-    let mut problems = SUPPLEMENT.root(table, system, &context);
+    let mut problems = SUPPLEMENT.read_all(table, system, &context);
     problems.extend(former);
     problems
 }

@@ -1,5 +1,5 @@
-//! One table of the file and the typed access to its keys. Every access that finds something else than it
-//! wants leaves a problem and goes on, so that one reading finds everything.
+//! One table of the file with typed access to its keys. An access that gets another type than it
+//! expects adds a problem and continues, so that one pass finds all problems.
 
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
@@ -8,7 +8,7 @@ use cosimo_core::registry::{Range, suggest};
 
 use crate::problem::{Problem, Span};
 
-/// A key and what stands behind it.
+/// A key and its value.
 #[derive(Debug, Clone)]
 pub(crate) struct Item<'t> {
     pub key: &'t str,
@@ -36,13 +36,13 @@ impl<'t> Item<'t> {
         self.value.get_ref().as_table()
     }
 
-    /// The items of a list, each under the key of the whole; `None` if it is none.
+    /// The items of a list, each with the key of the list; `None` if it is not a list.
     pub(crate) fn list(&self) -> Option<Vec<Item<'t>>> {
         let item = |value| Item { key: self.key, key_span: self.key_span.clone(), value };
         Some(self.value.get_ref().as_array()?.iter().map(item).collect())
     }
 
-    /// The entries of a table, in the order of the file; `None` if it is none.
+    /// The entries of a table, in the order of the file; `None` if it is not a table.
     pub(crate) fn entries(&self) -> Option<Vec<Item<'t>>> {
         self.table().map(|table| entries(table))
     }
@@ -53,70 +53,70 @@ impl<'t> Item<'t> {
     }
 
     pub(crate) fn flag(&self, out: &mut Vec<Problem>) -> Option<bool> {
-        or_tell(self.truth(), out, || self.wrong("true or false"))
+        or_report(self.truth(), out, || self.wrong("true or false"))
     }
 
-    pub(crate) fn found(&self) -> String {
-        found(self.value.get_ref())
+    pub(crate) fn describe(&self) -> String {
+        describe(self.value.get_ref())
     }
 
-    pub(crate) fn wrong(&self, wanted: &str) -> Problem {
-        let message = format!("`{}` must be {wanted}, got {}", self.key, self.found());
-        Problem::error("system/value", message, self.span()).label(format!("expected: {wanted}"))
+    pub(crate) fn wrong(&self, expected: &str) -> Problem {
+        let message = format!("`{}` must be {expected}, got {}", self.key, self.describe());
+        Problem::error("system/value", message, self.span()).label(format!("expected: {expected}"))
     }
 
     pub(crate) fn number(&self, range: Range, out: &mut Vec<Problem>) -> Option<f64> {
         self.within(range.text(), |number| range.holds(number), out)
     }
 
-    /// A number with limits of its own.
+    /// A number with special limits.
     pub(crate) fn within(
         &self,
-        wanted: &str,
+        expected: &str,
         holds: impl Fn(f64) -> bool,
         out: &mut Vec<Problem>,
     ) -> Option<f64> {
         let number = number(self.value.get_ref()).filter(|number| number.is_finite() && holds(*number));
-        or_tell(number, out, || self.wrong(wanted))
+        or_report(number, out, || self.wrong(expected))
     }
 
     pub(crate) fn text(&self, out: &mut Vec<Problem>) -> Option<(String, Span)> {
         let text = self.value.get_ref().as_str().map(|text| (text.to_owned(), self.span()));
-        or_tell(text, out, || self.wrong("a text in quotes"))
+        or_report(text, out, || self.wrong("a text in quotes"))
     }
 
-    /// A list of texts; those that are none are left out.
+    /// A list of texts; other items are left out.
     pub(crate) fn texts(&self, out: &mut Vec<Problem>) -> Vec<(String, Span)> {
         let hint = format!("write `{} = [\"...\"]`", self.key);
-        let items = or_tell(self.list(), out, || self.wrong("a list of texts in quotes").hint(hint));
+        let items = or_report(self.list(), out, || self.wrong("a list of texts in quotes").hint(hint));
         items.unwrap_or_default().iter().filter_map(|item| item.text(out)).collect()
     }
 
     pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)], out: &mut Vec<Problem>) -> Option<T> {
         let text = self.value.get_ref().as_str();
         let chosen = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, meaning)| *meaning);
-        or_tell(chosen, out, || {
+        or_report(chosen, out, || {
             let quoted: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
             let hint = text.map(|text| suggest(text, words.iter().map(|(word, _)| *word)));
             Problem { hint, ..self.wrong(&quoted.join(" or ")) }
         })
     }
 
-    /// The tables of a `[[key]]`; `None` if it is no list.
+    /// The tables of a `[[key]]`; `None` if it is not a list.
     pub(crate) fn tables(&self, out: &mut Vec<Problem>) -> Option<Vec<Item<'t>>> {
         let hint = format!("write `[[{}]]`, once for each", self.key);
-        or_tell(self.list(), out, || self.wrong("a list of tables").hint(hint))
+        or_report(self.list(), out, || self.wrong("a list of tables").hint(hint))
     }
 
-    /// The entries of a table with keys of the user's choice.
-    pub(crate) fn free(&self, out: &mut Vec<Problem>) -> Vec<Item<'t>> {
+    /// The entries of a table with free keys.
+    pub(crate) fn free_entries(&self, out: &mut Vec<Problem>) -> Vec<Item<'t>> {
         let hint = format!("write `{} = {{ name = value }}`", self.key);
-        or_tell(self.entries(), out, || self.wrong("a table").hint(hint)).unwrap_or_default()
+        or_report(self.entries(), out, || self.wrong("a table").hint(hint)).unwrap_or_default()
     }
 }
 
-/// What is not there is a problem.
-pub(crate) fn or_tell<T>(
+/// Adds a problem if there is no value.
+pub(crate) fn or_report<T>(
     value: Option<T>,
     out: &mut Vec<Problem>,
     problem: impl FnOnce() -> Problem,
@@ -134,12 +134,12 @@ pub(crate) struct Section<'t> {
     pub title: String,
     pub span: Span,
     pub table: &'t DeTable<'t>,
-    /// Keys that are not looked at again.
+    /// Keys that are treated as absent.
     pub hidden: Vec<&'static str>,
 }
 
 impl<'t> Section<'t> {
-    /// Unknown keys are reported here and never looked at again.
+    /// Unknown keys are reported here.
     pub(crate) fn open(
         title: impl Into<String>,
         value: &'t Spanned<DeValue<'t>>,
@@ -148,7 +148,7 @@ impl<'t> Section<'t> {
     ) -> Option<Section<'t>> {
         let title = title.into();
         let Some(table) = value.get_ref().as_table() else {
-            let message = format!("{title} must be a table, got {}", found(value.get_ref()));
+            let message = format!("{title} must be a table, got {}", describe(value.get_ref()));
             out.push(Problem::error("system/value", message, value.span()).label("expected: a table"));
             return None;
         };
@@ -181,9 +181,9 @@ impl<'t> Section<'t> {
         Item::of(self.table, key).filter(|item| !self.hidden.contains(&item.key))
     }
 
-    /// `example` is what could be written.
+    /// `example` is shown in the hint.
     pub(crate) fn required(&self, key: &str, example: &str, out: &mut Vec<Problem>) -> Option<Item<'t>> {
-        or_tell(self.get(key), out, || {
+        or_report(self.get(key), out, || {
             Problem::error("system/missing", format!("{} needs `{key}`", self.title), self.span.clone())
                 .label(format!("`{key}` is missing"))
                 .hint(format!("write for example `{example}`"))
@@ -229,8 +229,8 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
     }
 }
 
-/// As the file spells it, where it is short.
-fn found(value: &DeValue<'_>) -> String {
+/// The value as in the file if it is short.
+fn describe(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) if text.chars().count() > 60 => "a long text".into(),
         DeValue::String(text) => format!("{text:?}"),

@@ -1,4 +1,4 @@
-//! Former names of keys are read as the names of today, with a warning for each.
+//! Former names of keys are read as the present ones, with a warning for each.
 
 use cosimo_system::overrides::apply;
 use cosimo_system::{Overrides, Severity};
@@ -6,7 +6,7 @@ use cosimo_system::{Overrides, Severity};
 use super::registry::registry;
 use super::{bare, good, read};
 
-const TODAY: &str = r#"
+const PRESENT: &str = r#"
 [experiment]
 stop = 1.0
 [component.a]
@@ -28,13 +28,13 @@ step = { controller = "pi" }
 #[test]
 fn former_names_are_the_same_system_with_a_warning_each() {
     let former =
-        TODAY.replace("connection", "wire").replace("monolithic", "strong").replace("controller", "law");
+        PRESENT.replace("connection", "wire").replace("monolithic", "strong").replace("controller", "law");
     let (system, problems) = read(&former);
-    assert_eq!(bare(system), bare(good(TODAY)));
+    assert_eq!(bare(system), bare(good(PRESENT)));
     assert!(problems.iter().all(|found| found.severity != Severity::Error), "{problems:#?}");
-    let told: Vec<_> = problems.iter().map(|found| found.hint.as_deref().unwrap_or_default()).collect();
+    let hints: Vec<_> = problems.iter().map(|found| found.hint.as_deref().unwrap_or_default()).collect();
     assert_eq!(
-        told,
+        hints,
         ["write `connection`", "write `monolithic`", "write `controller`", "write `controller`"]
     );
     let places: Vec<_> = problems.iter().map(|found| &former[found.span.clone()]).collect();
@@ -42,18 +42,18 @@ fn former_names_are_the_same_system_with_a_warning_each() {
 }
 
 #[test]
-fn both_names_in_one_table_are_a_mistake() {
-    let (_, problems) = read(&TODAY.replace("size = 0.1", "law = \"pi\""));
+fn both_names_in_one_table_are_an_error() {
+    let (_, problems) = read(&PRESENT.replace("size = 0.1", "law = \"pi\""));
     let codes: Vec<_> = problems.iter().map(|found| (found.severity, found.code)).collect();
     assert_eq!(codes, [(Severity::Error, "system/unknown-key")]);
 }
 
 #[test]
-fn a_former_axis_on_the_command_line_is_the_axis_of_today() {
-    let [mut former, mut today] = [good(TODAY), good(TODAY)];
-    for (system, axis) in [(&mut former, "law"), (&mut today, "controller")] {
+fn a_former_axis_on_the_command_line_is_renamed() {
+    let [mut former, mut present] = [good(PRESENT), good(PRESENT)];
+    for (system, axis) in [(&mut former, "law"), (&mut present, "controller")] {
         let overrides = Overrides { methods: vec![format!("{axis}=fixed")], ..Overrides::default() };
         assert_eq!(apply(system, &overrides, &registry()), []);
     }
-    assert_eq!(former, today);
+    assert_eq!(former, present);
 }

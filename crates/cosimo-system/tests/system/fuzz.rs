@@ -1,4 +1,4 @@
-//! Whatever the text, reading returns; places lie inside the text and on borders of letters.
+//! Reading returns for any text, with spans inside the text and on character boundaries.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The reader of `system.toml` and its companions, seen from outside.
+//! Tests of the reader of `system.toml`, its schema, writer and overrides.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 mod former_keys;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 use cosimo_system::{Choice, PerInput, Problem, System};
 
-/// Good in every respect, and uses every key.
+/// Valid, with every key.
 const FULL: &str = r#"
 [experiment]
 start = 1
@@ -73,7 +73,7 @@ model = "quarter-car"
 ports = { "chassis.v" = "vc" }
 "#;
 
-/// The least that is a system.
+/// The smallest system.
 const LEAST: &str = "[experiment]\nstop = 4\n[component.a]\nsource = \"native:quarter-car/chassis\"\n";
 
 fn read(text: &str) -> (System, Vec<Problem>) {
@@ -86,7 +86,7 @@ fn good(text: &str) -> System {
     system
 }
 
-/// Without places and without who chose.
+/// Without spans and origins.
 fn bare(mut system: System) -> System {
     system.experiment.span = 0..0;
     if let Some((_, span)) = &mut system.experiment.history {
@@ -100,9 +100,9 @@ fn bare(mut system: System) -> System {
         component.units.iter_mut().for_each(|(_, _, span)| *span = 0..0);
         component.step.iter_mut().for_each(|(_, span)| *span = 0..0);
     }
-    for wire in &mut system.connections {
-        wire.from.iter_mut().for_each(|summand| summand.port.1 = 0..0);
-        wire.to.1 = 0..0;
+    for connection in &mut system.connections {
+        connection.from.iter_mut().for_each(|summand| summand.port.1 = 0..0);
+        connection.to.1 = 0..0;
     }
     for bond in &mut system.bonds {
         bond.span = 0..0;
@@ -127,17 +127,17 @@ fn bare(mut system: System) -> System {
         island.span = 0..0;
         island.components.iter_mut().for_each(|(_, span)| *span = 0..0);
     }
-    for recipe in system.method_configs_mut() {
+    for methods in system.method_configs_mut() {
         for choice in
-            [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.controller]
+            [&mut methods.partition, &mut methods.iteration, &mut methods.estimate, &mut methods.controller]
         {
             bare_choice(choice);
         }
-        bare_inputs(&mut recipe.input, bare_choice);
-        bare_inputs(&mut recipe.correction, bare_choice);
-        bare_inputs(&mut recipe.exchange, |_| {});
-        recipe.step.span = 0..0;
-        recipe.step.size_origin = Default::default();
+        bare_inputs(&mut methods.input, bare_choice);
+        bare_inputs(&mut methods.correction, bare_choice);
+        bare_inputs(&mut methods.exchange, |_| {});
+        methods.step.span = 0..0;
+        methods.step.size_origin = Default::default();
     }
     system.results.variables.iter_mut().for_each(|(_, span)| *span = 0..0);
     if let Some(reference) = &mut system.reference {

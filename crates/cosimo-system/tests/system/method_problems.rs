@@ -1,4 +1,4 @@
-//! What a wrong `[method]` or `[reference]` is told.
+//! Problems of a wrong `[method]` or `[reference]`.
 
 use super::problems::line;
 
@@ -160,14 +160,14 @@ fn options_are_those_of_their_method() {
         "system/conflict",
         "tolerance",
         "`tolerance` is given twice, here and to `power-residual`",
-        Some("keep one of them"),
+        Some("remove one of them"),
     );
     line(
         "[method]\nschedule = 'jacobi'\niteration = 'once'",
         "system/conflict",
         "schedule",
-        "`schedule` and `iteration` cannot stand together",
-        Some("`schedule` is short for `partition` with `iteration = \"once\"`; keep one spelling"),
+        "`schedule` and `iteration` exclude each other",
+        Some("`schedule` is short for `partition` with `iteration = \"once\"`; remove one of them"),
     );
 }
 

@@ -1,4 +1,4 @@
-//! What the command line changes, and what it is told when it cannot.
+//! Overrides by the command line, and their errors.
 
 use cosimo_core::Value;
 use cosimo_system::overrides::apply;
@@ -66,7 +66,7 @@ fn the_experiment_and_the_step() {
 }
 
 #[test]
-fn own_steps_of_the_command_line_beat_those_of_the_file() {
+fn own_steps_of_the_command_line_override_the_file() {
     let own = |text: &str| Overrides { own_steps: vec![text.into()], ..Overrides::default() };
     let system = changed(FULL, own("chassis=2e-3"));
     let steps: Vec<Option<f64>> =
@@ -105,7 +105,7 @@ fn results_of_the_command_line_replace_those_of_the_file() {
 }
 
 #[test]
-fn a_tolerance_beats_all_that_the_file_gives() {
+fn a_tolerance_overrides_all_of_the_file() {
     let tolerance = |tolerance| Overrides { tolerance: Some(tolerance), ..Overrides::default() };
     let system = changed(FULL, tolerance(0.5));
     let given: Vec<_> =
@@ -144,7 +144,7 @@ fn parameters_of_one_or_of_all() {
     assert_eq!(parameters(&system.components[0]), []);
     assert_eq!(parameters(&system.components[1]), [("zw", Value::Number(2.0))]);
 
-    // A component may take parameters that nobody declares.
+    // A component may accept undeclared parameters.
     let system = changed(TWO, set("chassis.file.name=data/road.csv"));
     assert_eq!(parameters(&system.components[0]), [("file.name", Value::Text("data/road.csv".into()))]);
 }
@@ -163,7 +163,7 @@ fn parameter_values_are_toml_or_plain_words() {
 }
 
 #[test]
-fn parameters_that_nobody_has() {
+fn unknown_parameters() {
     refused(
         TWO,
         set("chasis.mc=1"),
@@ -179,7 +179,7 @@ fn parameters_that_nobody_has() {
         Some("known are `k`, `mc`, `mw`, `zw`"),
     );
     let hint =
-        Some("`parameter=value` sets it wherever there is one; inputs that nobody drives can be set too");
+        Some("`parameter=value` sets it in all components that have it; unconnected inputs can be set too");
     refused(TWO, set("mc"), "override/syntax", "`--set mc`: must be `component.parameter=value`", hint);
     refused(TWO, set("mc="), "override/syntax", "`--set mc=`: there is no value after `=`", None);
     let mut system = good(TWO);
@@ -190,36 +190,39 @@ fn parameters_that_nobody_has() {
 #[test]
 fn methods_by_name_or_with_options() {
     for axis in ["partition", "schedule"] {
-        let recipe = changed(FULL, method(&format!("{axis}=jacobi"))).methods;
-        assert_eq!(recipe.partition, Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("jacobi") });
+        let methods = changed(FULL, method(&format!("{axis}=jacobi"))).methods;
+        assert_eq!(
+            methods.partition,
+            Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("jacobi") }
+        );
     }
-    let recipe = changed(LEAST, method("iteration={ fixed-point = { sweeps = 3 } }")).methods;
-    let recipe_then = {
+    let methods = changed(LEAST, method("iteration={ fixed-point = { sweeps = 3 } }")).methods;
+    let methods_then = {
         let mut system = good(LEAST);
-        system.methods = recipe;
+        system.methods = methods;
         assert_eq!(apply(&mut system, &method("schedule=gauss-seidel"), &registry()), []);
         system.methods
     };
-    assert_eq!(recipe_then.iteration, Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("once") });
+    assert_eq!(methods_then.iteration, Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("once") });
 
-    let recipe = changed(FULL, method("correction={ nepce = { gain = 0.5 } }")).methods;
+    let methods = changed(FULL, method("correction={ nepce = { gain = 0.5 } }")).methods;
     let nepce = Choice::named("nepce").with("gain", Value::Number(0.5));
-    assert_eq!(recipe.correction, PerInput::all(Choice { origin: ChoiceOrigin::CommandLine, ..nepce }));
+    assert_eq!(methods.correction, PerInput::all(Choice { origin: ChoiceOrigin::CommandLine, ..nepce }));
 
-    let recipe = changed(FULL, method("input=linear")).methods;
+    let methods = changed(FULL, method("input=linear")).methods;
     assert_eq!(
-        recipe.input,
+        methods.input,
         PerInput::all(Choice { origin: ChoiceOrigin::CommandLine, ..Choice::named("linear") })
     );
 
     let per_input = method("input={ default = \"hold\", \"wheel.F\" = \"linear\" }");
-    let recipe = changed(TWO, per_input).methods;
+    let methods = changed(TWO, per_input).methods;
     assert_eq!(
-        (recipe.input.default.name.as_str(), recipe.input.of("wheel.F").name.as_str()),
+        (methods.input.default.name.as_str(), methods.input.of("wheel.F").name.as_str()),
         ("hold", "linear")
     );
     assert_eq!(
-        (recipe.input.inputs[0].1.origin, &recipe.input.inputs[0].2),
+        (methods.input.inputs[0].1.origin, &methods.input.inputs[0].2),
         (ChoiceOrigin::CommandLine, &(0..0))
     );
 
@@ -229,14 +232,17 @@ fn methods_by_name_or_with_options() {
             .into(),
         ..Overrides::default()
     };
-    let recipe = bare(changed(LEAST, several)).methods;
-    assert_eq!(recipe.exchange, PerInput::all(Exchange::Fresh));
-    assert_eq!((recipe.controller, recipe.estimate), (Choice::named("pi"), Choice::named("power-residual")));
-    assert_eq!(recipe.step.reject, Reject::AboveOne);
+    let methods = bare(changed(LEAST, several)).methods;
+    assert_eq!(methods.exchange, PerInput::all(Exchange::Fresh));
+    assert_eq!(
+        (methods.controller, methods.estimate),
+        (Choice::named("pi"), Choice::named("power-residual"))
+    );
+    assert_eq!(methods.step.reject, Reject::AboveOne);
 }
 
 #[test]
-fn methods_that_are_none() {
+fn unknown_methods() {
     refused(
         TWO,
         method("corection=nepce"),
@@ -309,9 +315,12 @@ fn connections_and_bonds() {
     let connect = |text: &str| Overrides { connects: vec![text.into()], ..Overrides::default() };
     let bond = |text: &str| Overrides { bonds: vec![text.into()], ..Overrides::default() };
     let system = changed(TWO, connect("chassis.q[1,2]=wheel.in.v"));
-    let [wire] = &system.connections[..] else { panic!("{:?}", system.connections) };
-    let [from] = &wire.from[..] else { panic!("{wire:?}") };
-    assert_eq!((from.port.0.as_str(), wire.to.0.as_str(), from.gain), ("chassis.q[1,2]", "wheel.in.v", 1.0));
+    let [connection] = &system.connections[..] else { panic!("{:?}", system.connections) };
+    let [from] = &connection.from[..] else { panic!("{connection:?}") };
+    assert_eq!(
+        (from.port.0.as_str(), connection.to.0.as_str(), from.gain),
+        ("chassis.q[1,2]", "wheel.in.v", 1.0)
+    );
 
     let text =
         "strut=chassis.F[1,2]:chassis.v~wheel.F:wheel.v,opposite=flow,direction=b-to-a,energy_scale=2.5";
@@ -360,7 +369,7 @@ fn connections_and_bonds() {
 }
 
 #[test]
-fn a_system_out_of_sources() {
+fn a_system_from_sources() {
     let sources = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let (system, problems) = sources::system(
         &sources(&["parts/Modelica.Blocks.fmu", "b=x=1.fmu", "native:quarter-car/wheel"]),
@@ -382,7 +391,7 @@ fn a_system_out_of_sources() {
     assert_eq!(
         messages,
         [
-            "two components are called `a`",
+            "two components are named `a`",
             "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between, got \"é+\""
         ]
     );

@@ -1,11 +1,11 @@
-//! What a wrong file is told: what was wanted and found, the text under its place, and what to do.
+//! Problems of wrong files: what was expected and found, the text at the place, and the hint.
 
 use super::{LEAST, good, read};
 
 /// Code, text under the span, message, hint.
-type Told = (&'static str, String, String, Option<String>);
+type Report = (&'static str, String, String, Option<String>);
 
-fn told(text: &str) -> Vec<Told> {
+fn report(text: &str) -> Vec<Report> {
     let (_, problems) = read(text);
     problems
         .into_iter()
@@ -19,9 +19,9 @@ fn told(text: &str) -> Vec<Told> {
 /// Exactly one problem.
 #[track_caller]
 fn one(text: &str, code: &str, under: &str, message: &str, hint: Option<&str>) {
-    let told = told(text);
-    let [(found_code, found_under, found_message, found_hint)] = &told[..] else {
-        panic!("expected one problem, got {told:#?}")
+    let report = report(text);
+    let [(found_code, found_under, found_message, found_hint)] = &report[..] else {
+        panic!("expected one problem, got {report:#?}")
     };
     assert_eq!((*found_code, found_under.as_str(), found_message.as_str()), (code, under, message));
     assert_eq!(found_hint.as_deref(), hint);
@@ -105,7 +105,7 @@ fn unknown_keys_are_named_with_their_neighbours() {
 #[test]
 fn what_is_required_is_missed() {
     let code = "system/missing";
-    let two = told("");
+    let two = report("");
     assert_eq!(two.len(), 2);
     assert_eq!(two[0].2, "the file needs `experiment`");
     assert_eq!(two[1].2, "the file needs `component`");
@@ -160,7 +160,7 @@ fn what_is_required_is_missed() {
         Some("write for example `common = \"effort\"`"),
     );
     assert_eq!(
-        told(&format!("{LEAST}[[junction]]\ncommon = 'flow'"))[0].2,
+        report(&format!("{LEAST}[[junction]]\ncommon = 'flow'"))[0].2,
         "junction `junction1` needs `sides`"
     );
     line(
@@ -210,8 +210,8 @@ fn numbers_are_what_they_must_be() {
         None,
     );
     in_experiment("start = nan\nstop = -4.0", code, "nan", "`start` must be a finite number, got nan", None);
-    let wire = "[[connection]]\nfrom = 'a.y'\nto = 'b.u'";
-    line(&format!("{wire}\ngain = inf"), code, "inf", "`gain` must be a finite number, got inf", None);
+    let connection = "[[connection]]\nfrom = 'a.y'\nto = 'b.u'";
+    line(&format!("{connection}\ngain = inf"), code, "inf", "`gain` must be a finite number, got inf", None);
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     for key in ["tolerance", "energy_scale"] {
         let message = format!("`{key}` must be a finite number above 0, got 0");
@@ -249,7 +249,7 @@ fn numbers_are_what_they_must_be() {
         code,
         "1e-7",
         "`min` must be at most `max`, got 0.000001 and 0.0000001",
-        Some("without `min`, the least step is 0.000001 s"),
+        Some("the default of `min` is 0.000001 s"),
     );
 }
 
@@ -352,7 +352,7 @@ fn shapes_are_what_they_must_be() {
         Some("write `variables = [\"...\"]`"),
     );
     line("[results]\nvariables = ['a.*', 1]", code, "1", "`variables` must be a text in quotes, got 1", None);
-    line("[results]\nvariables = ['!']", code, "'!'", "a pattern must have letters, got \"!\"", None);
+    line("[results]\nvariables = ['!']", code, "'!'", "a pattern must not be empty, got \"!\"", None);
     line("[results]\nevery = 0", code, "0", "`every` must be a finite number above 0, got 0", None);
     line("[method]\nstep = 1e-3", code, "1e-3", "`step` must be a table, got 1e-3", None);
     line(
@@ -405,7 +405,7 @@ fn ports_belong_to_components() {
         "system/two-components",
         "'b.v'",
         "`a` of bond `bond1` takes its effort from `a` but its flow from `b`",
-        Some("effort and flow of one side belong to one component; the other side is the other one"),
+        Some("effort and flow of one side must belong to the same component"),
     );
 }
 
@@ -424,7 +424,7 @@ fn names_are_plain_and_used_once() {
             &format!("{}{second}", bond("s")),
             "system/duplicate-name",
             under,
-            "two bonds or junctions are called `s`",
+            "two bonds or junctions are named `s`",
             Some("give it another `name`"),
         );
     }
@@ -438,10 +438,10 @@ fn names_are_plain_and_used_once() {
 }
 
 #[test]
-fn sources_are_claimed_by_someone() {
+fn sources_are_of_a_known_kind() {
     let code = "system/unknown-source";
     let source = |source: &str| format!("[component.c]\nsource = '{source}'");
-    let message = |source: &str| format!("no kind of simulator takes the source `{source}`");
+    let message = |source: &str| format!("no kind of component accepts the source `{source}`");
     for near in ["quarter-car/wheel", "nativ:quarter-car/wheel"] {
         let hint = Some("did you mean `native:quarter-car/wheel`?");
         line(&source(near), code, &format!("'{near}'"), &message(near), hint);
@@ -453,29 +453,29 @@ fn sources_are_claimed_by_someone() {
 
 #[test]
 fn broken_toml_points_at_the_break() {
-    line("[component.a]\nweight = 1", "system/syntax", "a", "this is not TOML: duplicate key", None);
+    line("[component.a]\nweight = 1", "system/syntax", "a", "invalid TOML: duplicate key", None);
     for word in ["four", "zork"] {
-        let (code, under, message, hint) = told(&format!("[experiment]\nstop = {word}\n")).remove(0);
+        let (code, under, message, hint) = report(&format!("[experiment]\nstop = {word}\n")).remove(0);
         assert_eq!((code, under.as_str()), ("system/syntax", word), "{message}");
-        assert_eq!(hint, Some(format!("texts stand in quotes: `\"{word}\"`")));
+        assert_eq!(hint, Some(format!("texts need quotes: `\"{word}\"`")));
     }
 }
 
-/// A hundred are enough to see that one of them is the cause; tens of thousands took half a minute to tell.
+/// A hundred are enough to find the cause; formatting tens of thousands took half a minute.
 #[test]
-fn of_very_many_breaks_the_first_are_told() {
+fn of_very_many_syntax_errors_the_first_are_reported() {
     let text = format!("[experiment]\nstop = 1\n{}", "end = \"after\"\n".repeat(20_000));
-    let told = told(&text);
-    assert_eq!(told.len(), 101);
-    assert!(told.iter().all(|problem| problem.0 == "system/syntax"));
-    assert_eq!(told[100].2, "this is not TOML: from here on there are 19899 more mistakes");
+    let report = report(&text);
+    assert_eq!(report.len(), 101);
+    assert!(report.iter().all(|problem| problem.0 == "system/syntax"));
+    assert_eq!(report[100].2, "invalid TOML: 19899 more errors from here on");
 }
 
 #[test]
 fn a_break_hides_no_wrong_value_and_invents_nothing() {
     let text =
         "[experiment\nstop = 4\n[component.a]\nsource = 'a.fmu'\ntolerance = 0\n[method]\ninput = 'liner'\n";
-    let problems = told(text);
+    let problems = report(text);
     let codes: Vec<&str> = problems.iter().map(|problem| problem.0).collect();
     assert_eq!(codes, ["system/syntax", "system/value", "system/unknown-method"], "{problems:#?}");
 }
@@ -501,7 +501,7 @@ step = { controller = "pi", min = 0, reject = "no" }
 [reference]
 model = "half-car"
 "#;
-    let problems = told(text);
+    let problems = report(text);
     let seen: Vec<(&str, &str)> = problems.iter().map(|problem| (problem.0, problem.1.as_str())).collect();
     assert_eq!(
         seen,
@@ -525,28 +525,35 @@ model = "half-car"
 }
 
 #[test]
-fn wires_say_what_is_wrong_with_sums_maps_and_units() {
-    let wire = |more: &str| format!("[[connection]]\nto = 'a.u'\n{more}");
+fn problems_of_sums_maps_and_units() {
+    let connection = |more: &str| format!("[[connection]]\nto = 'a.u'\n{more}");
     line(
-        &wire("from = ['a.y', 'b.y']\ngain = 2"),
+        &connection("from = ['a.y', 'b.y']\ngain = 2"),
         "system/value",
         "gain = 2",
-        "`gain` stands beside each of several outputs, not beside all",
+        "`gain` must be given for each output of the list",
         Some("write `from = [{ port = \"a.y\", gain = .. }, \"b.y\"]`"),
     );
-    line(&wire("from = []"), "system/value", "[]", "`from` must be at least one output, got a list", None);
     line(
-        &wire("from = 'b.y'\nmap = { on = 1 }"),
+        &connection("from = []"),
+        "system/value",
+        "[]",
+        "`from` must be at least one output, got a list",
+        None,
+    );
+    line(
+        &connection("from = 'b.y'\nmap = { on = 1 }"),
         "system/value",
         "on",
         "a key of `map` must be a number, `true` or `false`, got \"on\"",
         None,
     );
-    let twice = "`map` says twice what becomes of 1";
-    line(&wire("from = 'b.y'\nmap = { 1 = 2, true = 3 }"), "system/value", "true", twice, None);
+    let twice = "`map` has two entries for 1";
+    line(&connection("from = 'b.y'\nmap = { 1 = 2, true = 3 }"), "system/value", "true", twice, None);
     let flag = "`convert` must be true or false, got 1";
-    line(&wire("from = 'b.y'\nconvert = 1"), "system/value", "1", flag, None);
-    let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
+    line(&connection("from = 'b.y'\nconvert = 1"), "system/value", "1", flag, None);
+    let hint =
+        "use known units, as in `m/s`, or SI base units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
     in_component(
         "units = { x = 'furlong' }",
         "system/value",

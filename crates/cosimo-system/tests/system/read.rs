@@ -1,4 +1,4 @@
-//! What a right file means.
+//! Valid files give the expected system.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn under(text: &'static str, span: &Span) -> &'static str {
 }
 
 #[test]
-fn every_key_arrives() {
+fn every_key_is_read() {
     let system = good(FULL);
     let experiment = &system.experiment;
     assert_eq!((experiment.start, experiment.stop), (1.0, 4.0));
@@ -41,9 +41,12 @@ fn every_key_arrives() {
     assert_eq!((chassis.tolerance, chassis.weight), (Some(1e-3), Some(0.0)));
     assert_eq!(chassis.step.as_ref().map(|(every, _)| *every), Some(5e-3));
 
-    let wire = &system.connections[0];
-    let [from] = &wire.from[..] else { panic!("{wire:?}") };
-    assert_eq!((from.port.0.as_str(), wire.to.0.as_str(), from.gain), ("wheel.out.y", "chassis.u", -2.5));
+    let connection = &system.connections[0];
+    let [from] = &connection.from[..] else { panic!("{connection:?}") };
+    assert_eq!(
+        (from.port.0.as_str(), connection.to.0.as_str(), from.gain),
+        ("wheel.out.y", "chassis.u", -2.5)
+    );
 
     let bond = &system.bonds[0];
     assert_eq!(
@@ -69,20 +72,23 @@ fn every_key_arrives() {
 }
 
 #[test]
-fn methods_arrive_with_their_options() {
+fn methods_are_read_with_their_options() {
     let system = bare(good(FULL));
-    let recipe = &system.methods;
+    let methods = &system.methods;
     let order = Value::List(vec![Value::Text("wheel".into()), Value::Text("chassis".into())]);
-    assert_eq!(recipe.partition, Choice::named("gauss-seidel").with("order", order));
-    assert_eq!(recipe.iteration, Choice::named("once"));
-    assert_eq!(recipe.input.default, Choice::named("linear").with("limit", Value::Number(0.5)));
-    assert_eq!(recipe.input.of("wheel.F"), &Choice::named("hold"));
+    assert_eq!(methods.partition, Choice::named("gauss-seidel").with("order", order));
+    assert_eq!(methods.iteration, Choice::named("once"));
+    assert_eq!(methods.input.default, Choice::named("linear").with("limit", Value::Number(0.5)));
+    assert_eq!(methods.input.of("wheel.F"), &Choice::named("hold"));
     let nepce = Choice::named("nepce").with("gain", Value::Number(0.85));
-    assert_eq!(recipe.correction, PerInput::all(nepce.with("form", Value::Text("paper".into()))));
-    assert_eq!((recipe.exchange.default, recipe.exchange.of("wheel.F")), (Exchange::Stale, &Exchange::Fresh));
+    assert_eq!(methods.correction, PerInput::all(nepce.with("form", Value::Text("paper".into()))));
+    assert_eq!(
+        (methods.exchange.default, methods.exchange.of("wheel.F")),
+        (Exchange::Stale, &Exchange::Fresh)
+    );
     let estimate = Choice::named("power-residual").with("window", Value::Number(3.0));
-    assert_eq!(recipe.estimate, estimate.with("tolerance", Value::Number(1e-6)));
-    assert_eq!(recipe.controller, Choice::named("pi"));
+    assert_eq!(methods.estimate, estimate.with("tolerance", Value::Number(1e-6)));
+    assert_eq!(methods.controller, Choice::named("pi"));
     let step = StepConfig {
         size: Some(1e-3),
         min: 1e-4,
@@ -91,7 +97,7 @@ fn methods_arrive_with_their_options() {
         grow: 2.0,
         ..StepConfig::default()
     };
-    assert_eq!(recipe.step, StepConfig { reject: Reject::AboveOne, ..step });
+    assert_eq!(methods.step, StepConfig { reject: Reject::AboveOne, ..step });
 }
 
 #[test]
@@ -128,7 +134,7 @@ fn what_is_left_out_has_its_default() {
 }
 
 #[test]
-fn every_word_has_its_meaning() {
+fn every_word_is_read() {
     let with =
         |line: &str| good(&format!("[experiment]\nstop = 4\n{line}\n[component.a]\nsource = 'a.fmu'\n"));
     assert_eq!(with("end = 'exact'").experiment.end, EndRule::Exact);
@@ -148,10 +154,10 @@ fn every_word_has_its_meaning() {
 
 #[test]
 fn a_schedule_is_a_partition_swept_once() {
-    let recipe = good(&format!("{LEAST}[method]\nschedule = 'gauss-seidel'\n")).methods;
-    assert_eq!((recipe.partition.name.as_str(), recipe.iteration.name.as_str()), ("gauss-seidel", "once"));
+    let methods = good(&format!("{LEAST}[method]\nschedule = 'gauss-seidel'\n")).methods;
+    assert_eq!((methods.partition.name.as_str(), methods.iteration.name.as_str()), ("gauss-seidel", "once"));
     assert_eq!(
-        (recipe.partition.origin, recipe.iteration.origin),
+        (methods.partition.origin, methods.iteration.origin),
         (ChoiceOrigin::File, ChoiceOrigin::Default)
     );
 }
@@ -159,11 +165,11 @@ fn a_schedule_is_a_partition_swept_once() {
 #[test]
 fn inputs_can_be_named_without_a_default_or_under_headers() {
     let text = "[method.input]\n'a.x.y' = 'linear'\n[method.correction.'a.F'.nepce]\ngain = 0.5\n";
-    let recipe = good(&format!("{LEAST}{text}")).methods;
-    assert_eq!(recipe.input.default, Choice::named("hold"));
-    assert_eq!(recipe.input.of("a.x.y").name, "linear");
-    assert_eq!(recipe.correction.of("a.F").name, "nepce");
-    assert_eq!(recipe.correction.of("a.G").name, "none");
+    let methods = good(&format!("{LEAST}{text}")).methods;
+    assert_eq!(methods.input.default, Choice::named("hold"));
+    assert_eq!(methods.input.of("a.x.y").name, "linear");
+    assert_eq!(methods.correction.of("a.F").name, "nepce");
+    assert_eq!(methods.correction.of("a.G").name, "none");
 }
 
 #[test]
@@ -180,9 +186,9 @@ fn numbers_may_be_spelled_in_every_way_of_toml() {
 }
 
 #[test]
-fn everything_knows_its_place() {
+fn spans_are_right() {
     let system = good(FULL);
-    let recipe = &system.methods;
+    let methods = &system.methods;
     for (span, text) in [
         (&system.experiment.span, "[experiment]"),
         (&system.experiment.history.as_ref().unwrap().1, "\"history.csv\""),
@@ -194,20 +200,23 @@ fn everything_knows_its_place() {
         (&system.bonds[0].span, "\"strut\""),
         (&system.bonds[0].b.flow.1, "\"wheel.v\""),
         (&system.junctions[0].sides[1].port.flow.1, "\"wheel.q\""),
-        (&recipe.partition.span, "gauss-seidel"),
-        (&recipe.controller.span, "\"pi\""),
-        (&recipe.input.inputs[0].2, "\"wheel.F\""),
-        (&recipe.input.default.span, "linear"),
-        (&recipe.correction.default.options[0].2, "gain = 0.85"),
-        (&recipe.estimate.options[1].2, "tolerance = 1e-6"),
+        (&methods.partition.span, "gauss-seidel"),
+        (&methods.controller.span, "\"pi\""),
+        (&methods.input.inputs[0].2, "\"wheel.F\""),
+        (&methods.input.default.span, "linear"),
+        (&methods.correction.default.options[0].2, "gain = 0.85"),
+        (&methods.estimate.options[1].2, "tolerance = 1e-6"),
         (&system.results.variables[1].1, "\"!wheel.q[1,2]\""),
         (&system.reference.as_ref().unwrap().model.1, "\"quarter-car\""),
         (&system.reference.as_ref().unwrap().ports[0].2, "\"chassis.v\" = \"vc\""),
     ] {
         assert_eq!(under(FULL, span), text);
     }
-    assert!(under(FULL, &recipe.step.span).starts_with("step = {"));
-    assert_eq!((recipe.controller.origin, recipe.step.size_origin), (ChoiceOrigin::File, ChoiceOrigin::File));
+    assert!(under(FULL, &methods.step.span).starts_with("step = {"));
+    assert_eq!(
+        (methods.controller.origin, methods.step.size_origin),
+        (ChoiceOrigin::File, ChoiceOrigin::File)
+    );
 }
 
 #[test]
@@ -229,7 +238,7 @@ fn components_of_nested_systems_have_dots_in_their_names() {
 }
 
 #[test]
-fn wires_add_scale_shift_and_map() {
+fn connections_add_scale_shift_and_map() {
     let system = good(
         "[experiment]\nstop = 1\n[component.a]\nsource = 'a.fmu'\nunits = { T = 'degC', v = { name = 'kn', m = 1, s = -1, factor = 0.5 } }\n\
          [[connection]]\nfrom = ['a.x', { port = 'a.y', gain = -1, map = { 0 = 1, true = false } }]\nto = 'a.u'\noffset = 2\n\

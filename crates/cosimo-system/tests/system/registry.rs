@@ -1,4 +1,4 @@
-//! A registry of entries that have names and options and can do nothing.
+//! A registry of entries with names and options, but no implementation.
 
 use cosimo_core::method::{
     Correction, Estimate, ExtrapolationChoice, Iteration, Partition, Steadiness, StepController,
@@ -14,13 +14,13 @@ const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> Metho
         order: "",
         options,
         needs: |_| Needs::NOTHING,
-        build: |_| unreachable!("only its name is expected"),
+        build: |_| unreachable!("only its name is used"),
     }
 }
 
 static JACOBI: MethodEntry<dyn Partition> = entry("jacobi", &[]);
 static GAUSS_SEIDEL: MethodEntry<dyn Partition> =
-    entry("gauss-seidel", &[Spec::names("order", "who goes first")]);
+    entry("gauss-seidel", &[Spec::names("order", "order of components")]);
 static ONCE: MethodEntry<dyn Iteration> = entry("once", &[]);
 static TWICE: MethodEntry<dyn Iteration> = entry("fixed-point", &[Spec::count("sweeps", 2, 1, "how often")]);
 static HOLD: MethodEntry<dyn ExtrapolationChoice> = entry("hold", &[]);

@@ -1,4 +1,4 @@
-//! The schema agrees with the reader about what is right in a text by itself.
+//! The schema accepts what the reader accepts.
 
 use cosimo_system::schema::json_schema;
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ fn validate(text: &str) -> Result<(), String> {
     check(&schema, &schema, &serde_json::to_value(table).unwrap(), "")
 }
 
-/// As much of JSON Schema as the schema uses; a word it does not know is an error, so that none goes unchecked.
+/// As much of JSON Schema as the schema uses; an unknown keyword is an error, so that all are checked.
 fn check(root: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
     let fail = |what: &str| Err(format!("{}: {what}", place.trim_start_matches('.')));
     let holds = |schema: &Value| check(root, schema, value, place).is_ok();
@@ -124,7 +124,7 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str) -> Result<(),
                 true
             }
             "properties" | "patternProperties" | "additionalProperties" => true,
-            other => panic!("the schema says `{other}`, which this test does not know"),
+            other => panic!("the schema has `{other}`, which this test does not support"),
         };
         if !ok {
             return fail(&format!("`{word}` does not hold"));

@@ -100,7 +100,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn recipe()(
+    fn methods()(
         corrected in any::<bool>(),
         gain in prop::option::of(0.0..1.0),
         fresh in any::<bool>(),
@@ -111,19 +111,19 @@ prop_compose! {
         grow in prop_oneof![Just(1.5), 1.0..10.0],
         reject in prop::sample::select(vec![Reject::Never, Reject::AboveOne]),
     ) -> MethodConfig {
-        let mut recipe = MethodConfig::default();
+        let mut methods = MethodConfig::default();
         if corrected {
-            recipe.correction.default = Choice::named("nepce");
+            methods.correction.default = Choice::named("nepce");
             if let Some(gain) = gain {
-                recipe.correction.default = recipe.correction.default.with("gain", Value::Number(gain));
-                recipe.estimate = Choice::named("power-residual").with("tolerance", Value::Number(gain));
+                methods.correction.default = methods.correction.default.with("gain", Value::Number(gain));
+                methods.estimate = Choice::named("power-residual").with("tolerance", Value::Number(gain));
             }
         }
         if fresh {
-            recipe.exchange.default = Exchange::Fresh;
+            methods.exchange.default = Exchange::Fresh;
         }
-        recipe.step = StepConfig { size, min, max, shrink, grow, reject, ..StepConfig::default() };
-        recipe
+        methods.step = StepConfig { size, min, max, shrink, grow, reject, ..StepConfig::default() };
+        methods
     }
 }
 
@@ -131,7 +131,7 @@ prop_compose! {
     fn system()(
         components in components(),
         bonds in prop::collection::vec(bond(), 0..3),
-        (mut recipe, mut own) in (recipe(), recipe()),
+        (mut methods, mut own) in (methods(), methods()),
         start in -1e3..1e3,
         length in 1e-3..1e3,
         extra in prop::collection::btree_map(-5i32..5, -1e3..1e3, 0..3),
@@ -147,12 +147,12 @@ prop_compose! {
         };
         let bonds: Vec<BondDecl> = bonds.into_iter().enumerate().map(name).collect();
         if special {
-            recipe.input.inputs.push((port.clone(), Choice::named("linear"), 0..0));
-            recipe.exchange.inputs.push((port.clone(), Exchange::Stale, 0..0));
+            methods.input.inputs.push((port.clone(), Choice::named("linear"), 0..0));
+            methods.exchange.inputs.push((port.clone(), Exchange::Stale, 0..0));
         }
-        // What others have cannot be taken back, only replaced.
+        // Keys of `[method]` cannot be unset by an island, only replaced.
         own.step.size.get_or_insert(length);
-        own.step.max = recipe.step.max;
+        own.step.max = methods.step.max;
         let side = |leaves| JunctionSide { port: power.clone(), leaves };
         System {
             folder: "folder".into(),
@@ -176,7 +176,7 @@ prop_compose! {
                 options: vec![("relative".into(), Value::Number(length), 0..0)],
                 span: 0..0,
             }],
-            methods: recipe,
+            methods,
             islands: vec![IslandDecl {
                 name: "isle".into(), components: vec![(owner.clone(), 0..0)], methods: own, span: 0..0,
             }],
