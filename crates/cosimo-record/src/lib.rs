@@ -65,7 +65,7 @@ fn regular(path: &Path) -> std::io::Result<()> {
     }
     Err(std::io::Error::new(
         std::io::ErrorKind::InvalidInput,
-        "it is a device or a pipe, expected a regular file",
+        "expected a regular file, got a device or a pipe",
     ))
 }
 

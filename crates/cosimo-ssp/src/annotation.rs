@@ -1,5 +1,5 @@
-//! What SSP has no words for: methods, bonds, tolerances, results. It stands in an annotation of the description, as
-//! `system.toml` would say it, so that its reader and writer serve here, too.
+//! What SSP cannot express: methods, bonds, tolerances, results. It is kept in an annotation in the syntax of
+//! `system.toml`, so that the same reader and writer are used.
 
 use cosimo_core::Registry;
 use cosimo_system::{JunctionDecl, System, sources, toml};
@@ -10,7 +10,7 @@ use crate::tree::Structure;
 /// The namespace of the one element inside the annotation.
 pub(crate) const NAMESPACE: &str = "urn:cosimo:ssp:1";
 
-/// Adds what the annotation says; where there is none, the experiment is what the components suggest.
+/// Adds the annotation; without one, the experiment is the default experiment of the components.
 pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Registry, log: &mut ProblemLog) {
     if let Some((text, start)) = &structure.own {
         let problems = toml::supplement(text, *start, system, registry);
@@ -34,7 +34,7 @@ pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Regis
     }
 }
 
-/// Bonds and junctions are written as connections as well, for tools that do not know them; here they imply theirs.
+/// Bonds and junctions are written as connections as well, for other tools; here those are redundant.
 fn drop_implied(system: &mut System) {
     let bonds = system
         .bonds
@@ -46,13 +46,13 @@ fn drop_implied(system: &mut System) {
         implied.insert((one.clone(), other.clone()));
         implied.insert((other.clone(), one.clone()));
     }
-    system.connections.retain(|wire| match &wire.from[..] {
-        [from] => !implied.contains(&(from.port.0.clone(), wire.to.0.clone())),
+    system.connections.retain(|connection| match &connection.from[..] {
+        [from] => !implied.contains(&(from.port.0.clone(), connection.to.0.clone())),
         _ => true,
     });
 }
 
-/// Ports of the common variable, every one with every other: who gives it is for the plan to find.
+/// All pairs of ports of the common variable: the planner finds the output among them.
 fn pairs(junction: &JunctionDecl) -> Vec<(&String, &String)> {
     let common = |at: usize| {
         let port = &junction.sides[at].port;

@@ -1,6 +1,6 @@
-//! Parameter bindings onto components: parameters, and values of inputs that nobody drives.
+//! Parameter bindings applied to components: parameters, and start values of unconnected inputs.
 //!
-//! Who overrules whom is said in SystemStructureDescription.xsd, `ParameterBinding`: at one level later bindings take
+//! Precedence is defined in SystemStructureDescription.xsd, `ParameterBinding`: at one level later bindings take
 //! priority over earlier ones, and "bindings at a higher hierarchy level take precedence over lower levels". So they are
 //! applied from the inside out, and the last value stays.
 
@@ -15,7 +15,7 @@ use crate::document::ProblemLog;
 use crate::flatten::{Flat, Role, unknown_item};
 use crate::tree::{Binding, Connector, ConnectorKind, ConnectorType, Mapping, Parameter, Transformation};
 
-/// A value on its way to a variable, and what becomes of it there.
+/// A value for a variable, with its unit and mapping.
 #[derive(Debug, Clone)]
 struct BoundValue<'m> {
     value: Value,
@@ -24,7 +24,7 @@ struct BoundValue<'m> {
     mapping: Option<&'m Mapping>,
 }
 
-/// What a name means at some level.
+/// What a name refers to.
 enum Target {
     /// A variable of a component.
     Variable(usize, String),
@@ -60,7 +60,7 @@ impl Binder<'_, '_> {
                 self.set(owner, &name, given);
                 continue;
             }
-            // "If no mapping is supplied, the parameter names .. are used as is": with one, it alone says where values go.
+            // "If no mapping is supplied, the parameter names .. are used as is": with one, only mapped values are set.
             match mapped.remove(name.as_str()) {
                 Some(entries) => {
                     for entry in entries {
@@ -74,11 +74,11 @@ impl Binder<'_, '_> {
             let more = unmapped.len() - 1;
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             let message =
-                format!("the mapping has no entry for `{first}`{more}; what it does not map is not set");
+                format!("the mapping has no entry for `{first}`{more}; unmapped parameters are not set");
             self.log.warning("ssp/unmapped", message, span);
         }
         for entry in mapped.into_values().flatten() {
-            let message = format!("there is no parameter `{}` to be mapped", entry.source);
+            let message = format!("the mapping refers to an unknown parameter `{}`", entry.source);
             self.log.warning("ssp/unmapped", message, &entry.span);
         }
     }
@@ -88,7 +88,7 @@ impl Binder<'_, '_> {
             Some(Target::Variable(part, variable)) => self.variable(part, &variable, given),
             Some(Target::Connector(owner, connector)) => self.connector(owner, &connector, given),
             None => {
-                let message = format!("nothing here is called `{name}`, so its value is not used");
+                let message = format!("`{name}` does not exist here; its value is ignored");
                 self.log.warning("ssp/unknown-parameter", message, &given.span);
             }
         }
@@ -117,22 +117,21 @@ impl Binder<'_, '_> {
                     flat.parameter(part, name).cloned().flatten()
                 });
                 let Some(value) = converted(&given, unit, connector, &path, self.log) else { return };
-                put(&mut flat.parts[part].component.parameters, name, value, &given.span);
+                replace_entry(&mut flat.parts[part].component.parameters, name, value, &given.span);
             }
             ConnectorKind::Input => self.start(part, name, &given, connector),
             ConnectorKind::Output | ConnectorKind::Calculated => {
-                let message = format!("`{path}` is what the component gives, so it is not set");
+                let message = format!("`{path}` is an output; its value is ignored");
                 self.log.warning("ssp/not-set", message, &given.span);
             }
             ConnectorKind::Either => {
-                let message =
-                    format!("`{path}` is neither a parameter nor an input, so its value is not used");
+                let message = format!("`{path}` is neither a parameter nor an input; its value is ignored");
                 self.log.warning("ssp/unknown-parameter", message, &given.span);
             }
         }
     }
 
-    /// The value of an input that nobody drives. Others get theirs from who drives them, from the start on.
+    /// The start value of an unconnected input. Connected ones get the value of their source.
     fn start(&mut self, part: usize, name: &str, given: &BoundValue<'_>, connector: Option<&Connector>) {
         let flat = &mut *self.flat;
         let path = format!("{}.{name}", flat.parts[part].component.name);
@@ -161,28 +160,30 @@ impl Binder<'_, '_> {
                     items.get(item).copied()
                 }
                 _ => {
-                    let message =
-                        format!("the start of input `{path}` must be a number, got {}", value.describe());
+                    let message = format!(
+                        "the start value of input `{path}` must be a number, got {}",
+                        value.describe()
+                    );
                     self.log.error("ssp/value", message, &given.span);
                     None
                 }
             };
             let Some(number) = number else { continue };
             if flat.is_driven(part, &port) {
-                let message = format!("`{path}` is connected, so its start value has no effect");
+                let message = format!("`{path}` is connected; its start value has no effect");
                 self.log.warning("ssp/not-set", message, &given.span);
                 continue;
             }
-            put(&mut flat.parts[part].component.starts, &port, number, &given.span);
+            replace_entry(&mut flat.parts[part].component.starts, &port, number, &given.span);
         }
     }
 
-    /// A value for the connector of a system goes on to everything that the connector leads to.
+    /// A value for the connector of a system is passed on to all targets of the connector.
     fn connector(&mut self, owner: usize, name: &str, given: BoundValue<'_>) {
         let flat = &*self.flat;
         let Some(&connector) = flat.owners[owner].connectors.get(name) else { return };
         if matches!(connector.kind, ConnectorKind::Output | ConnectorKind::Calculated) {
-            let message = format!("the connector `{name}` is what the system gives, so it is not set");
+            let message = format!("the connector `{name}` is an output of the system; its value is ignored");
             self.log.warning("ssp/not-set", message, &given.span);
             return;
         }
@@ -191,16 +192,13 @@ impl Binder<'_, '_> {
         let known = unit.clone().or(given.unit.clone());
         let Some(value) = converted(&given, unit, Some(connector), name, self.log) else { return };
         let Some(&first) = flat.owners[owner].nodes.get(name) else {
-            let message = format!("the connector `{name}` leads nowhere, so its value is not used");
+            let message =
+                format!("the connector `{name}` is not connected to any element; its value is ignored");
             self.log.warning("ssp/not-set", message, &span);
             return;
         };
         if flat.edge_into(first).is_some() {
-            self.log.warning(
-                "ssp/not-set",
-                format!("`{name}` is connected, so its value has no effect"),
-                &span,
-            );
+            self.log.warning("ssp/not-set", format!("`{name}` is connected; its value has no effect"), &span);
             return;
         }
         let mut waiting = vec![(first, value, known)];
@@ -208,7 +206,7 @@ impl Binder<'_, '_> {
         while let Some((node, value, unit)) = waiting.pop() {
             seen += 1;
             if seen > self.flat.nodes.len() {
-                return; // round in a circle, which is said where inputs look for what drives them
+                return; // circular; reported when the source of the input is searched
             }
             for next in self.flat.nodes[node].outgoing.clone() {
                 let Some(edge) = self.flat.edge_into(next).cloned() else { continue };
@@ -232,7 +230,7 @@ impl Binder<'_, '_> {
     }
 }
 
-/// "The hierarchical names .. are formed by prepending the element name and a dot": the longest element that fits.
+/// "The hierarchical names .. are formed by prepending the element name and a dot": the longest matching element.
 fn target(flat: &Flat<'_>, owner: usize, name: &str) -> Option<Target> {
     let here = &flat.owners[owner];
     match here.role {
@@ -263,15 +261,15 @@ pub(crate) fn element(name: &str, at: u64, sizes: &[u64]) -> String {
     format!("{name}[{}]", indices.join(","))
 }
 
-/// Instead of what has this name, in its place.
-fn put<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T, span: &Span) {
+/// Replaces the entry of this name, keeping its position.
+fn replace_entry<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T, span: &Span) {
     match list.iter_mut().find(|(known, ..)| known == name) {
         Some((_, old, place)) => (*old, *place) = (value, span.clone()),
         None => list.push((name.to_owned(), value, span.clone())),
     }
 }
 
-/// A value in the unit of its target, and then transformed.
+/// A value converted to the unit of its target, then transformed.
 fn converted(
     given: &BoundValue<'_>,
     wanted: Option<Unit>,
@@ -282,7 +280,7 @@ fn converted(
     let BoundValue { mut value, unit, span, mapping } = given.clone();
     let suppress = mapping.is_some_and(|mapping| mapping.suppress);
     match (&unit, &wanted) {
-        // One name means one unit, whatever the files say of it.
+        // Units of the same name are taken as equal, whatever their definitions.
         (Some(unit), Some(wanted)) if !suppress && unit.text == wanted.text && differ(unit, wanted) => {
             let message = format!(
                 "the unit `{}` is {} where the value of `{path}` is given, and {} in the description; the value is set as it \
@@ -306,8 +304,7 @@ fn converted(
             }
         }
         (Some(unit), None) if !suppress && !si(unit) => {
-            let message =
-                format!("the unit of `{path}` is not said, so the value in [{unit}] is set as it is");
+            let message = format!("the unit of `{path}` is unknown; the value in [{unit}] is not converted");
             log.warning("ssp/no-unit", message, &span);
         }
         _ => {}
@@ -325,7 +322,7 @@ fn converted(
         Transformation::Names(names) => {
             let Value::Text(item) = &value else {
                 let message =
-                    format!("`{path}` is mapped by names of items, and its value is {}", value.describe());
+                    format!("`{path}` is mapped by item names, but its value is {}", value.describe());
                 log.error("ssp/transformation", message, &mapping.span);
                 return None;
             };
@@ -348,7 +345,7 @@ fn differ(one: &Unit, other: &Unit) -> bool {
     definition(one) != definition(other)
 }
 
-/// What a file says of a unit, as in `0.5 [rad/s] + 3`.
+/// The definition of a unit in a file, as in `0.5 [rad/s] + 3`.
 fn defined(unit: &Unit) -> String {
     let base = describe(unit.dimension);
     let offset = if unit.offset == 0.0 { String::new() } else { format!(" + {}", number_text(unit.offset)) };

@@ -1,4 +1,4 @@
-//! One XML file of a structure: attributes and elements with their places, and what is wrong with them.
+//! One XML file of a structure: attributes and elements with their places and problems.
 
 use cosimo_core::registry;
 use cosimo_pack::xml::LineIndex;
@@ -14,11 +14,11 @@ pub(crate) struct ProblemLog {
     warnings: usize,
 }
 
-/// More errors, or more warnings, are not read by anybody, and each costs a search for what may have been meant.
+/// Most errors, and most warnings, that are listed: each costs a search for suggestions.
 const MOST: usize = 1000;
 
 impl ProblemLog {
-    /// Whether one more error would only be counted; if so, it is.
+    /// Whether one more error would only be counted; counts it if so.
     pub(crate) fn is_full(&mut self) -> bool {
         let full = self.errors >= MOST;
         self.errors += usize::from(full);
@@ -55,7 +55,7 @@ impl ProblemLog {
         self.push_hinted(Problem::error(code, message, span.clone()), hint.into());
     }
 
-    /// Without a hint where there is nothing to choose from.
+    /// An empty hint is left out.
     pub(crate) fn push_hinted(&mut self, problem: Problem, hint: String) {
         self.push(if hint.is_empty() { problem } else { problem.hint(hint) });
     }
@@ -65,7 +65,7 @@ impl ProblemLog {
     }
 }
 
-/// What may have been meant; empty where there is nothing to choose from.
+/// Suggestions for a wrong name; empty if there are none.
 pub(crate) fn suggest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
     let mut known = known.peekable();
     if known.peek().is_none() { String::new() } else { registry::suggest(wrong, known) }
@@ -73,7 +73,7 @@ pub(crate) fn suggest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> 
 
 const FAMILY: &str = "http://ssp-standard.org/SSP1/";
 
-/// What the files of the standard are about.
+/// The kinds of files of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SspFileKind {
     Description,
@@ -105,7 +105,7 @@ impl SspFileKind {
 pub(crate) struct SspDocument<'a> {
     pub(crate) log: &'a mut ProblemLog,
     pub(crate) text: &'a str,
-    /// Where its spans begin among those of all files.
+    /// Offset of its spans among those of all files.
     pub(crate) base: usize,
 }
 
@@ -128,19 +128,20 @@ impl SspDocument<'_> {
         node.attribute_node(name).map_or_else(|| self.span(node), |found| self.global(found.range_value()))
     }
 
-    /// Whether the element is the one that a file of this kind is about.
+    /// Checks that the root element is that of this kind of file.
     pub(crate) fn check_root(&mut self, node: Node<'_, '_>, kind: SspFileKind) -> bool {
-        let (found, wanted) = (node.tag_name().name(), kind.root());
+        let (found, expected) = (node.tag_name().name(), kind.root());
         let namespace = node.tag_name().namespace();
-        if found != wanted {
-            let message = format!("found `<{found}>`, expected `<{wanted}>`");
+        if found != expected {
+            let message = format!("expected `<{expected}>`, got `<{found}>`");
             self.log.error("ssp/root", message, &self.span(node));
             return false;
         }
         if namespace != Some(kind.namespace()) {
             let found =
                 namespace.map_or("no namespace".to_owned(), |found| format!("the namespace `{found}`"));
-            let message = format!("`<{wanted}>` is in {found}, expected `{}`", kind.namespace());
+            let message =
+                format!("expected `<{expected}>` in the namespace `{}`, got {found}", kind.namespace());
             let hint = "drafts of the standard had other namespaces; export the file again as SSP 1.0 or 2.0";
             self.log.hinted("ssp/namespace", message, &self.span(node), hint);
             return false;
@@ -153,9 +154,9 @@ impl SspDocument<'_> {
         true
     }
 
-    /// The elements inside one that have a meaning there. Others of the standard's namespaces are warnings: a newer
-    /// version may know them. Elements of the right name in no namespace of the standard are errors: they would be
-    /// missed.
+    /// The known child elements. Others of the standard's namespaces are warnings: a newer
+    /// version may define them. Elements of a known name outside the standard's namespaces are errors: they would be
+    /// ignored silently.
     pub(crate) fn children<'n, 'i>(&mut self, node: Node<'n, 'i>, known: &[&str]) -> Vec<Node<'n, 'i>> {
         let mut found = Vec::new();
         for child in node.children().filter(Node::is_element) {
@@ -166,7 +167,7 @@ impl SspDocument<'_> {
                 (true, true) => found.push(child),
                 (true, false) => {
                     let inside = node.tag_name().name();
-                    let message = format!("`<{name}>` has no meaning inside `<{inside}>`, and is not read");
+                    let message = format!("`<{name}>` is not expected inside `<{inside}>` and is ignored");
                     let problem = Problem::warning("ssp/unknown-element", message, self.span(child));
                     self.log.push(problem.hint(suggest(name, known.iter().copied())));
                 }
@@ -174,7 +175,7 @@ impl SspDocument<'_> {
                     let space = child.tag_name().namespace();
                     let space =
                         space.map_or("no namespace".to_owned(), |space| format!("the namespace `{space}`"));
-                    let message = format!("`<{name}>` is in {space}, expected one of `{FAMILY}..`");
+                    let message = format!("expected `<{name}>` in a namespace `{FAMILY}..`, got {space}");
                     self.log.error("ssp/namespace", message, &self.span(child));
                 }
                 (false, false) => {}
@@ -204,13 +205,13 @@ impl SspDocument<'_> {
         found
     }
 
-    fn wrong(&mut self, node: Node<'_, '_>, name: &str, wanted: &str) {
+    fn wrong(&mut self, node: Node<'_, '_>, name: &str, expected: &str) {
         let found = node.attribute(name).unwrap_or_default();
-        let message = format!("`{name}` is {found:?}, expected {wanted}");
+        let message = format!("`{name}` must be {expected}, got {found:?}");
         self.log.error("ssp/value", message, &self.span_of(node, name));
     }
 
-    /// A finite number, if it is there.
+    /// A finite number, if given.
     pub(crate) fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
         let number = node.attribute(name)?.trim().parse::<f64>().ok().filter(|number| number.is_finite());
         if number.is_none() {
@@ -237,18 +238,18 @@ impl SspDocument<'_> {
         let found = words.iter().find(|(word, _)| *word == text.trim()).map(|(_, meaning)| *meaning);
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let message = format!("`{name}` is {text:?}, expected one of {}", known.join(", "));
+            let message = format!("`{name}` must be one of {}, got {text:?}", known.join(", "));
             let hint = suggest(text, known.iter().copied());
             self.log.hinted("ssp/value", message, &self.span_of(node, name), hint);
         }
         found
     }
 
-    /// Whole numbers with spaces between.
+    /// Integers separated by spaces.
     pub(crate) fn indices(&mut self, node: Node<'_, '_>, name: &str) -> Option<Vec<u64>> {
         let parsed: Result<Vec<u64>, _> = node.attribute(name)?.split_whitespace().map(str::parse).collect();
         if parsed.is_err() {
-            self.wrong(node, name, "whole numbers with spaces between");
+            self.wrong(node, name, "integers separated by spaces");
         }
         parsed.ok()
     }

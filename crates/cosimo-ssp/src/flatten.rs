@@ -1,8 +1,8 @@
 //! Nested systems to one flat system. Connectors of all elements are nodes of one graph, connections its edges; from
-//! every input of a component a walk against them finds the output that drives it, and what happens on the way.
+//! every input of a component a walk against them finds its source output and the transformations in between.
 //!
-//! Order of what happens: "conversions based on different units are performed .. prior to the application of the linear
-//! transformation" (SystemStructureCommon.xsd, `LinearTransformation`), at every connection of the way.
+//! Order of transformations: "conversions based on different units are performed .. prior to the application of the linear
+//! transformation" (SystemStructureCommon.xsd, `LinearTransformation`), at every connection of the path.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,21 +20,21 @@ use crate::tree::{
     Dictionary, Element, Items, Structure, Transformation,
 };
 
-/// More are a mistake or an attack: systems can be used by reference, and so grow like powers of two.
+/// More are an error or an attack: systems can be used by reference, and so grow exponentially.
 const MOST_COMPONENTS: usize = 100_000;
 /// Elements of one array.
 const LARGEST_ARRAY: u64 = 100_000;
 
-/// The graph, and what is known of its components.
+/// The graph and its components.
 pub(crate) struct Flat<'t> {
     pub(crate) registry: &'t Registry,
     pub(crate) folder: PathBuf,
     pub(crate) parts: Vec<FlatComponent<'t>>,
     pub(crate) owners: Vec<Owner<'t>>,
     pub(crate) nodes: Vec<Node<'t>>,
-    /// Bindings, those first that others overrule.
+    /// Bindings in ascending precedence.
     pub(crate) levels: Vec<(usize, &'t [Binding])>,
-    /// Inputs of components that something is connected to, in the order of the file.
+    /// Connected inputs of components, in the order of the file.
     ends: Vec<usize>,
     pub(crate) excess: bool,
 }
@@ -47,13 +47,13 @@ pub(crate) struct FlatComponent<'t> {
     parameters: OnceCell<BTreeMap<String, Option<Unit>>>,
 }
 
-/// Who has connectors.
+/// An element or system with connectors.
 pub(crate) struct Owner<'t> {
     pub(crate) role: Role,
     pub(crate) connectors: BTreeMap<&'t str, &'t Connector>,
     /// Of a system.
     pub(crate) elements: BTreeMap<&'t str, usize>,
-    /// By the name of one value.
+    /// By the name of a scalar.
     pub(crate) nodes: BTreeMap<String, usize>,
 }
 
@@ -62,19 +62,19 @@ pub(crate) enum Role {
     Component(usize),
     System,
     Dictionary,
-    /// To a dictionary, by its owner.
+    /// A reference to a dictionary, by its owner.
     Reference(usize),
 }
 
 pub(crate) struct Node<'t> {
     pub(crate) role: Role,
-    /// As people know it.
+    /// Path for messages.
     pub(crate) path: String,
     /// The port of a component.
     pub(crate) port: String,
     pub(crate) connector: &'t Connector,
     incoming: Option<Edge<'t>>,
-    /// Where edges lead from here.
+    /// Targets of outgoing edges.
     pub(crate) outgoing: Vec<usize>,
 }
 
@@ -94,7 +94,7 @@ impl Edge<'_> {
     }
 }
 
-/// Which way values go through a connector, seen from one connection.
+/// The direction of a connector, seen from one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DataFlow {
     Gives,
@@ -145,7 +145,7 @@ pub(crate) fn flatten<'t>(
     let mut walk = TreeWalk { by_id: &structure.by_id, scopes: Vec::new(), open: Vec::new() };
     flat.system(&structure.system, "", &mut walk, log);
     if flat.excess {
-        let message = format!("the system has more than {MOST_COMPONENTS} components, which is the limit");
+        let message = format!("the system has more than {MOST_COMPONENTS} components, the limit");
         log.hinted("ssp/too-many", message, &structure.system.span, "do not trust this file");
     }
     let mut names = BTreeSet::new();
@@ -153,7 +153,7 @@ pub(crate) fn flatten<'t>(
         let span = &part.component.span;
         let said = |problem: &Problem| problem.code == "ssp/duplicate" && problem.span == *span;
         if !names.insert(&part.component.name) && !log.problems.iter().any(said) {
-            let message = format!("two components are called `{}`", part.component.name);
+            let message = format!("two components are named `{}`", part.component.name);
             log.error("ssp/duplicate", message, span);
         }
     }
@@ -175,7 +175,7 @@ impl<'t> Flat<'t> {
         for connector in connectors {
             let name = connector.name.as_str();
             if known.contains_key(name) {
-                log.error("ssp/duplicate", format!("two connectors are called `{name}`"), &connector.span);
+                log.error("ssp/duplicate", format!("two connectors are named `{name}`"), &connector.span);
             } else {
                 known.insert(name, connector);
             }
@@ -217,11 +217,10 @@ impl<'t> Flat<'t> {
             };
             let Some(place) = place else { continue };
             if name.is_empty() {
-                continue; // which has been said
+                continue; // reported already
             }
             if self.owners[owner].elements.contains_key(name.as_str()) {
-                let message =
-                    format!("two elements are called `{name}`, expected each name once in a system");
+                let message = format!("two elements of a system are named `{name}`");
                 log.error("ssp/duplicate", message, span);
             } else {
                 self.owners[owner].elements.insert(name, place);
@@ -235,13 +234,13 @@ impl<'t> Flat<'t> {
         owner
     }
 
-    /// A name that can stand before the dot of a port.
+    /// A valid component name.
     fn plain(&self, name: &str, span: &Span, log: &mut ProblemLog) -> String {
         if is_component(name) {
             return name.to_owned();
         }
         if name.is_empty() {
-            return "_".to_owned(); // which has been said
+            return "_".to_owned(); // reported already
         }
         let letter =
             |letter: char| if letter.is_alphanumeric() || "_-.".contains(letter) { letter } else { '_' };
@@ -250,7 +249,7 @@ impl<'t> Flat<'t> {
         let plain = plain.join(".");
         log.warning(
             "ssp/name",
-            format!("{name:?} is called `{plain}` here: its name has other letters"),
+            format!("{name:?} is renamed to `{plain}`: its name has characters that are not allowed"),
             span,
         );
         plain
@@ -263,7 +262,7 @@ impl<'t> Flat<'t> {
         walk: &mut TreeWalk<'t>,
         log: &mut ProblemLog,
     ) -> Option<usize> {
-        // Systems count as well: those without a component can also be without end.
+        // Systems count as well: recursion is possible without any component.
         self.excess |= self.parts.len() >= MOST_COMPONENTS || self.owners.len() >= 2 * MOST_COMPONENTS;
         if self.excess {
             return None;
@@ -275,13 +274,13 @@ impl<'t> Flat<'t> {
             }
             ComponentContent::Local(id) => {
                 let Some(system) = walk.by_id.get(id) else {
-                    let message = format!("no system of this file has the id `{id}`");
+                    let message = format!("there is no system with the id `{id}` in this file");
                     let hint = suggest(id, walk.by_id.keys().map(String::as_str));
                     log.hinted("ssp/unknown-id", message, &component.source_span, hint);
                     return None;
                 };
                 if walk.open.contains(&id.as_str()) {
-                    let message = format!("the system with the id `{id}` is inside itself");
+                    let message = format!("the system with the id `{id}` contains itself");
                     log.error("ssp/circular", message, &component.source_span);
                     return None;
                 }
@@ -291,7 +290,7 @@ impl<'t> Flat<'t> {
                 owner
             }
             ComponentContent::Simulator(source) => self.simulator(component, source, path, log),
-            // What is wrong with it has been said; its connectors are still those of something.
+            // The error has been reported; its connectors are still valid.
             ComponentContent::Unknown => self.simulator(component, "", path, log),
         };
         // "Any parameter bindings in the component are treated as if they were present in the top-level system of the
@@ -346,7 +345,7 @@ impl<'t> Flat<'t> {
         let name = reference.dictionary.as_str();
         let Some(&dictionary) = walk.scopes.iter().rev().find_map(|scope| scope.get(name)) else {
             let known = walk.scopes.iter().flat_map(|scope| scope.keys().copied());
-            let message = format!("no signal dictionary is called `{name}`");
+            let message = format!("there is no signal dictionary `{name}`");
             log.hinted("ssp/unknown-dictionary", message, &reference.dictionary_span, suggest(name, known));
             return None;
         };
@@ -376,7 +375,7 @@ impl<'t> Flat<'t> {
         }
         let Some(sizes) = &connector.sizes else {
             let message =
-                format!("the size of the array `{name}` is not said, so its elements cannot be connected");
+                format!("the size of the array `{name}` is unknown; its elements cannot be connected");
             let hint = "give each `<Dimension>` a `size`, or connect single elements";
             log.hinted("ssp/array", message, span, hint);
             return None;
@@ -386,15 +385,14 @@ impl<'t> Flat<'t> {
         }
         let count = sizes.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
         let Some(count) = count.filter(|count| *count <= LARGEST_ARRAY) else {
-            let message =
-                format!("the array `{name}` has more than {LARGEST_ARRAY} elements, which is the limit");
+            let message = format!("the array `{name}` has more than {LARGEST_ARRAY} elements, the limit");
             log.error("ssp/array", message, span);
             return None;
         };
         Some((0..count).map(|at| element(name, at, sizes)).collect())
     }
 
-    /// One end of a connection: its connector, whose it is, and whether that is the system itself.
+    /// One end of a connection: its connector, the owner, and whether that is the enclosing system.
     fn end(
         &self,
         system: usize,
@@ -408,7 +406,7 @@ impl<'t> Flat<'t> {
                 None if log.is_full() => return None,
                 None => {
                     let known = self.owners[system].elements.keys().copied();
-                    let message = format!("no element of this system is called `{element}`");
+                    let message = format!("this system has no element `{element}`");
                     log.hinted("ssp/unknown-element-name", message, &end.span, suggest(element, known));
                     return None;
                 }
@@ -426,7 +424,7 @@ impl<'t> Flat<'t> {
             return None;
         };
         if let ConnectorType::Other(what) = connector.of {
-            let message = format!("`{}` exchanges {what}, and Cosimo only numbers", end.connector);
+            let message = format!("`{}` exchanges {what}; only numbers are supported", end.connector);
             log.error("ssp/type", message, &end.span);
             return None;
         }
@@ -471,7 +469,7 @@ impl<'t> Flat<'t> {
             }
             (DataFlow::Either, DataFlow::Either) => {
                 let message = format!(
-                    "`{}` and `{}` could both give and take, so nothing says which way values go",
+                    "`{}` and `{}` are both inputs and outputs; the direction of the connection is undefined",
                     start.name, end.name
                 );
                 log.error("ssp/kind", message, &connection.span);
@@ -483,11 +481,11 @@ impl<'t> Flat<'t> {
                     format!("`{}` is {}{of}", connector.name, word(connector.kind))
                 };
                 let message = format!(
-                    "{} and {}: nothing can go from one to the other",
+                    "{} and {}: they cannot be connected",
                     side(start, start_self),
                     side(end, end_self)
                 );
-                let hint = "between elements an output goes to an input; between a system and its elements kinds are equal";
+                let hint = "between elements connect an output to an input; between a system and its elements connect equal kinds";
                 log.hinted("ssp/kind", message, &connection.span, hint);
                 return;
             }
@@ -495,7 +493,7 @@ impl<'t> Flat<'t> {
         let both_known = start.kind != ConnectorKind::Either && end.kind != ConnectorKind::Either;
         if both_known && is_parameter(start.kind) != is_parameter(end.kind) {
             let message = format!(
-                "`{}` is {} and `{}` is {}: parameters and signals do not go together",
+                "`{}` is {} and `{}` is {}: parameters cannot be connected to signals",
                 start.name,
                 word(start.kind),
                 end.name,
@@ -520,7 +518,7 @@ impl<'t> Flat<'t> {
             let (from, to) = if forward { (from, to) } else { (to, from) };
             if let Some(earlier) = &self.nodes[to].incoming {
                 let message = format!(
-                    "`{}` gets its value from `{}` and from `{}`, expected one of them",
+                    "`{}` is connected to two sources, `{}` and `{}`",
                     self.nodes[to].path, self.nodes[earlier.from].path, self.nodes[from].path
                 );
                 log.error("ssp/connected-twice", message, &connection.span);
@@ -536,7 +534,7 @@ impl<'t> Flat<'t> {
         }
     }
 
-    /// A transformation in numbers.
+    /// A transformation with item names replaced by numbers.
     #[allow(clippy::type_complexity)]
     fn resolve(
         &self,
@@ -555,7 +553,7 @@ impl<'t> Flat<'t> {
                 let item = |connector: &Connector, name: &str, log: &mut ProblemLog| {
                     let ConnectorType::Enumeration(items) = &connector.of else {
                         let message =
-                            format!("`{}` is no enumeration, so `{name}` means nothing", connector.name);
+                            format!("`{}` is not an enumeration and has no item `{name}`", connector.name);
                         log.error("ssp/type", message, &connection.span);
                         return None;
                     };
@@ -574,13 +572,13 @@ impl<'t> Flat<'t> {
         }
     }
 
-    /// What a component shows of itself once it is opened, which is done only where nothing else will do.
+    /// The interface of a component, which is opened only if needed.
     pub(crate) fn interface(&self, part: usize) -> Option<&Interface> {
         let FlatComponent { component, interface, .. } = &self.parts[part];
         interface.get_or_init(|| sources::interface(component, &self.folder, self.registry)).as_ref()
     }
 
-    /// The unit of a parameter, if the component says that it has one of this name.
+    /// The unit of a parameter, if the component has one of this name.
     pub(crate) fn parameter(&self, part: usize, name: &str) -> Option<&Option<Unit>> {
         let FlatComponent { component, parameters, .. } = &self.parts[part];
         let known = parameters.get_or_init(|| {
@@ -603,13 +601,13 @@ impl<'t> Flat<'t> {
         ports.filter(|known| known.name == *port).find_map(|known| known.unit.clone())
     }
 
-    /// Whether something is connected to an input of a component.
+    /// Whether an input of a component is connected.
     pub(crate) fn is_driven(&self, part: usize, port: &str) -> bool {
         let node = self.owners[self.parts[part].owner].nodes.get(port);
         node.is_some_and(|&node| self.source(node).is_some())
     }
 
-    /// The edges from an output of a component to this node, that next to the output first.
+    /// The edges from an output of a component to this node, starting at the output.
     fn way_to(&self, node: usize) -> Result<Option<Vec<(&Edge<'t>, usize)>>, ()> {
         let mut way = Vec::new();
         let mut at = node;
@@ -636,8 +634,7 @@ impl<'t> Flat<'t> {
         let way = match self.way_to(end) {
             Ok(way) => way?,
             Err(()) => {
-                let message =
-                    format!("`{}` is connected to connectors that go round in a circle", target.path);
+                let message = format!("`{}` is connected to a circle of connectors", target.path);
                 log.error("ssp/circular", message, &target.connector.span);
                 return None;
             }
@@ -646,10 +643,10 @@ impl<'t> Flat<'t> {
         let source = &self.nodes[first.from];
         if is_parameter(target.connector.kind) {
             let message = format!(
-                "the parameter `{}` is connected to `{}`; parameters that others calculate are not passed on",
+                "the parameter `{}` is connected to `{}`; connections of parameters are not supported",
                 target.path, source.path
             );
-            let hint = "give it a value by a `<ParameterBinding>`, or exchange it as an input";
+            let hint = "set it by a `<ParameterBinding>`, or make it an input";
             log.hinted("ssp/calculated", message, last.span, hint);
             return None;
         }
@@ -663,14 +660,14 @@ impl<'t> Flat<'t> {
         } else if way.iter().all(|(edge, _)| edge.plain()) {
             self.check_dimensions(&way, first.from, log)?;
         } else {
-            // Something happens in between, in units that the system does not know.
+            // A transformation in between uses units that the flat system does not have.
             wire.convert = false;
             let mut unit = self.unit(first.from);
             for (edge, to) in &way {
                 if let Some(map) = &edge.map {
                     if (summand.gain, wire.offset) != (1.0, 0.0) {
                         let message = format!(
-                            "on the way to `{}` values are mapped after they were scaled",
+                            "values for `{}` are mapped after they were scaled, which is not supported",
                             target.path
                         );
                         let hint = "map them first, at the connection next to the output";
@@ -700,7 +697,7 @@ impl<'t> Flat<'t> {
         Some(wire)
     }
 
-    /// Where units on the way are said, they must be of one dimension, or the way would have changed the value.
+    /// All units along the path must have the same dimension.
     fn check_dimensions(&self, way: &[(&Edge<'t>, usize)], from: usize, log: &mut ProblemLog) -> Option<()> {
         let mut given = self.nodes[from].connector.unit.as_ref();
         for (edge, to) in way {
@@ -718,7 +715,7 @@ impl<'t> Flat<'t> {
 
     fn unfit(&self, given: &Unit, wanted: &Unit, edge: &Edge<'t>, to: usize, log: &mut ProblemLog) {
         let message = format!(
-            "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ, [{}] and [{}]",
+            "`{}` [{given}] cannot be connected to `{}` [{wanted}]: the dimensions differ, [{}] and [{}]",
             self.nodes[edge.from].path,
             self.nodes[to].path,
             describe(given.dimension),
@@ -732,7 +729,7 @@ impl<'t> Flat<'t> {
         self.nodes[node].incoming.as_ref()
     }
 
-    /// The system, without what our annotation says.
+    /// The system without the annotation.
     pub(crate) fn finish(self, structure: &Structure, log: &mut ProblemLog) -> System {
         let wires = self.ends.iter().filter_map(|&end| self.wire(end, log)).collect();
         let usual = Experiment::default();
@@ -745,18 +742,18 @@ impl<'t> Flat<'t> {
         };
         if experiment.stop <= experiment.start {
             let message =
-                format!("`stopTime` is {}, expected later than the start, {start}", experiment.stop);
+                format!("`stopTime` must be later than the start, {start}, got {}", experiment.stop);
             log.error("ssp/value", message, &experiment.span);
         }
         if self.parts.is_empty() {
-            log.error("ssp/empty", "the system has no component that could run", &structure.system.span);
+            log.error("ssp/empty", "the system has no components", &structure.system.span);
         }
         let components = self.parts.into_iter().map(|part| part.component).collect();
         System { folder: self.folder, experiment, components, connections: wires, ..System::default() }
     }
 }
 
-/// First one map, then the other; what the second has no entry for, none has.
+/// The composition of two maps; values without an entry in the second are dropped.
 fn composed(first: &[(f64, f64)], second: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if first.is_empty() {
         return second.to_vec();

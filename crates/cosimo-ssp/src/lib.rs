@@ -1,10 +1,10 @@
 //! System Structure and Parameterization, SSP 1.0 and 2.0, as systems of Cosimo and back.
 //!
-//! `load` opens archives and the files they name, `ssd` and `parameters` turn XML into the `tree` of a file, `flatten`
-//! the nested systems of a tree into one flat system, `bindings` puts parameters where they belong. What SSP has no
-//! words for stands in an annotation of our own, as `system.toml` would say it (`annotation`); those of other tools are
-//! looked through for their settings (`settings`). `write` goes the other
-//! way, `package` makes the archive.
+//! `load` opens archives and the files they name, `ssd` and `parameters` read XML into the `tree` of a file, `flatten`
+//! makes one flat system of nested ones, `bindings` assigns parameters. What SSP cannot
+//! express is kept in an annotation in the syntax of `system.toml` (`annotation`); annotations of other tools are
+//! searched for simulation settings (`settings`). `write` is the opposite
+//! direction, `package` makes the archive.
 
 mod annotation;
 mod bindings;

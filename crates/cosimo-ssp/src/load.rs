@@ -16,7 +16,7 @@ use crate::document::{ProblemLog, SspDocument, SspFileKind, offset, suggest};
 use crate::tree::{ComponentContent, Connector, Mapping, Parameter, Rest, Structure};
 use crate::{annotation, bindings, flatten, parameters, ssd};
 
-/// What an archive must be to hold a structure.
+/// The archive format of SSP packages.
 pub const PACKAGE: Archive = Archive {
     title: "an SSP",
     noun: "package",
@@ -24,17 +24,17 @@ pub const PACKAGE: Archive = Archive {
     proof: DEFAULT,
     proof_hint: "zip the contents of the folder, not the folder itself",
 };
-/// Parameters may lie inside of units.
-const UNIT: Archive = Archive {
+/// Parameter files may be inside FMUs.
+const FMU_ARCHIVE: Archive = Archive {
     title: "an FMU",
-    noun: "unit",
+    noun: "FMU",
     folder: "fmu",
     proof: "modelDescription.xml",
-    proof_hint: "zip the contents of the unit's folder, not the folder itself",
+    proof_hint: "zip the contents of the FMU's folder, not the folder itself",
 };
 pub(crate) const DEFAULT: &str = "SystemStructure.ssd";
-/// Structures inside each other.
-const DEEPEST: usize = 50;
+/// Nested structures.
+const MAX_DEPTH: usize = 50;
 
 pub(crate) const FMU: &str = "application/x-fmu-sharedlibrary";
 const SSP: &str = "application/x-ssp-package";
@@ -55,7 +55,7 @@ pub(crate) fn read(path: &Path, asked: &ReadOptions, registry: &Registry) -> Res
     };
     let mut flat = flatten::flatten(&structure, &folder, registry, &mut log);
     if flat.excess {
-        return Ok(document(System::default(), log, None)); // it would be judged component by component
+        return Ok(document(System::default(), log, None)); // or every component would be reported
     }
     bindings::apply(&mut flat, &mut log);
     let mut system = flat.finish(&structure, &mut log);
@@ -78,7 +78,7 @@ fn document(system: System, log: ProblemLog, rest: Option<Rest>) -> Document {
     Document { system, problems, files, rest: rest.map(|rest| Box::new(rest) as _) }
 }
 
-/// Where a description lies, and what people call the files around it.
+/// Where a description is, and how its files are named in messages.
 struct DescriptionPlace {
     folder: PathBuf,
     member: String,
@@ -118,7 +118,7 @@ fn place(
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ssd")) {
         if let Some(variant) = &asked.variant {
             let message =
-                format!("there is no variant `{variant}` in a description; only packages have variants");
+                format!("an .ssd file has no variants, got `{variant}`; only SSP packages have variants");
             log.error("ssp/variant", message, &(0..0));
             return Ok(Err(()));
         }
@@ -226,17 +226,17 @@ impl<'a> Loader<'a> {
         }
     }
 
-    pub(crate) fn remember(&mut self, system: &Rc<crate::tree::SspSystem>) {
+    pub(crate) fn add_system_by_id(&mut self, system: &Rc<crate::tree::SspSystem>) {
         if let Some(id) = &system.id {
             self.by_id.insert(id.clone(), system.clone());
         }
     }
 
-    pub(crate) fn remembered(&mut self) -> BTreeMap<String, Rc<crate::tree::SspSystem>> {
+    pub(crate) fn take_systems_by_id(&mut self) -> BTreeMap<String, Rc<crate::tree::SspSystem>> {
         std::mem::take(&mut self.by_id)
     }
 
-    /// Reads a description of the present folder; `span` is where it was asked for.
+    /// Reads a description of the current folder; `span` is the place that refers to it.
     fn structure(
         &mut self,
         log: &mut ProblemLog,
@@ -245,11 +245,11 @@ impl<'a> Loader<'a> {
     ) -> Option<Rc<Structure>> {
         let path = self.folder.join(member);
         let path = path.canonicalize().unwrap_or(path);
-        if self.stack.contains(&path) || self.stack.len() >= DEEPEST {
-            let message = if self.stack.len() >= DEEPEST {
-                format!("more than {DEEPEST} structures are inside each other, which is the limit")
+        if self.stack.contains(&path) || self.stack.len() >= MAX_DEPTH {
+            let message = if self.stack.len() >= MAX_DEPTH {
+                format!("structures are nested deeper than the limit of {MAX_DEPTH}")
             } else {
-                format!("`{}` is inside itself", self.shown.of(member))
+                format!("`{}` contains itself", self.shown.of(member))
             };
             log.error("ssp/circular", message, span.unwrap_or(&(0..0)));
             return None;
@@ -266,7 +266,7 @@ impl<'a> Loader<'a> {
         structure
     }
 
-    /// Reads one file, and has its root looked at if it is the right one.
+    /// Parses one file and reads its root if that is of the expected kind.
     fn open<T>(
         &mut self,
         log: &mut ProblemLog,
@@ -308,23 +308,23 @@ impl<'a> Loader<'a> {
         page.check_root(root, kind).then(|| read(&mut page, root, self))
     }
 
-    /// A file of the present folder by its URI, checked to be there.
+    /// A file of the current folder by its URI, checked to exist.
     fn find(&self, page: &mut SspDocument<'_>, uri: &str, span: &Span) -> Option<String> {
         let Some(member) = text::unescaped(uri) else {
-            let message = format!("the URI `{uri}` has an escape that means nothing");
+            let message = format!("the URI `{uri}` has an invalid escape");
             page.log.error("ssp/uri", message, span);
             return None;
         };
         let in_archive = matches!(self.shown, DisplayPath::Archive(_));
         let scheme = member.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
         if scheme || Path::new(&member).is_absolute() {
-            let message = format!("`{uri}` is not relative to the description; no other sources are read");
+            let message = format!("`{uri}` is not relative to the description; other URIs are not supported");
             let hint = "put the file beside the description, as in `resources/part.fmu`";
             page.log.hinted("ssp/uri", message, span, hint);
             return None;
         }
         if in_archive && archive::inside(&member).is_none() {
-            let message = format!("`{uri}` leads out of the package");
+            let message = format!("`{uri}` is outside the package");
             page.log.error("ssp/uri", message, span);
             return None;
         }
@@ -489,7 +489,7 @@ impl<'a> Loader<'a> {
         known: fn(&mut FileCache) -> &mut BTreeMap<PathBuf, Vec<T>>,
         read: fn(&mut SspDocument<'_>, Node<'_, '_>) -> Vec<T>,
     ) -> Option<Vec<T>> {
-        let (mut inside, member) = self.base(page, file)?;
+        let (mut inside, member) = self.open_binding_source(page, file)?;
         let path = inside.as_ref().map_or(&self.folder, |loader| &loader.folder).join(&member);
         if let Some(known) = known(&mut self.shared.borrow_mut()).get(&path) {
             return Some(known.clone());
@@ -501,16 +501,16 @@ impl<'a> Loader<'a> {
     }
 
     /// A file beside the description, or inside of a component.
-    fn base(
+    fn open_binding_source(
         &mut self,
         page: &mut SspDocument<'_>,
         file: NamedFile<'_>,
     ) -> Option<(Option<Loader<'a>>, String)> {
         let NamedFile { source, component, span } = file;
         let Some(component) = component else { return Some((None, self.find(page, source, span)?)) };
-        let unit = self.find(page, component, span)?;
-        let unpacked = unpack(&UNIT, &self.folder.join(&unit), span, page.log)?;
-        let shown = DisplayPath::Archive(self.shown.of(&unit));
+        let fmu = self.find(page, component, span)?;
+        let unpacked = unpack(&FMU_ARCHIVE, &self.folder.join(&fmu), span, page.log)?;
+        let shown = DisplayPath::Archive(self.shown.of(&fmu));
         let inside = Loader::new(self.registry, &unpacked.keep(), shown);
         let member = inside.find(page, source, span)?;
         Some((Some(inside), member))

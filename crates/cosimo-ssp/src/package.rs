@@ -1,5 +1,5 @@
-//! Writing: a description with its files, as an archive or side by side. What was read as a structure and did not
-//! change is written as it was, so that nothing of it is lost: annotations, geometry, order, layout.
+//! Writing: a description with its files, as an archive or in a folder. A structure that was read and not
+//! changed is written unchanged, so that annotations, geometry, order and layout are kept.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -42,7 +42,7 @@ pub(crate) fn write(
         archive(path, &text, &files)?;
     }
     written.push(path.to_owned());
-    Ok(WriteResult { files: written, warnings: warnings })
+    Ok(WriteResult { files: written, warnings })
 }
 
 /// Everything but the description itself: of an archive all files, else those that the description names.
@@ -53,7 +53,7 @@ fn kept_files(rest: &Rest) -> io::Result<Vec<(PathBuf, String)>> {
     } else {
         files.extend(rest.members.iter().cloned());
     }
-    // A variant that was asked for takes the place of the default.
+    // A selected variant replaces the default.
     let ours = |file: &PathBuf| file.to_string_lossy().starts_with(OURS);
     let description = |file: &&PathBuf| **file == *rest.member || **file == *DEFAULT || ours(file);
     let named = |file: &PathBuf| (rest.folder.join(file), file.to_string_lossy().replace('\\', "/"));
@@ -92,7 +92,7 @@ fn beside(
     fs::write(path, text).map_err(|cause| WriteError::Failed { file: path.to_owned(), cause })
 }
 
-/// Appears by one rename, so that a failure leaves what was there before.
+/// Created by one rename, so that a failure keeps the previous file.
 fn archive(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), WriteError> {
     let draft = path.with_extension(format!("draft-{}", std::process::id()));
     let written = pack(&draft, path, text, files).and_then(|()| {
@@ -104,26 +104,25 @@ fn archive(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), W
     written
 }
 
-/// `path` is what people know it by.
+/// `path` is used in messages.
 fn pack(draft: &Path, path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), WriteError> {
     let failed = |cause: io::Error| WriteError::Failed { file: path.to_owned(), cause };
     let zipped = |error: zip::result::ZipError| failed(io::Error::other(error));
     let mut zip = ZipWriter::new(io::BufWriter::new(File::create(draft).map_err(failed)?));
-    let squeezed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-    // Units are archives themselves.
+    let deflated = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    // FMUs are archives already.
     let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-    zip.start_file(DEFAULT, squeezed).map_err(zipped)?;
+    zip.start_file(DEFAULT, deflated).map_err(zipped)?;
     zip.write_all(text.as_bytes()).map_err(failed)?;
     for (from, name) in files {
         if inside(name).is_none() {
-            let message =
-                format!("`{name}` lies outside of the folder of the description, and cannot be packed");
+            let message = format!("`{name}` is outside the folder of the description and cannot be packed");
             let problem = Problem::error("ssp/uri", message, 0..0);
-            return Err(WriteError::Problems(vec![problem.hint("move the file below that folder")]));
+            return Err(WriteError::Problems(vec![problem.hint("move the file into that folder")]));
         }
         let unreadable = |cause| WriteError::Failed { file: from.clone(), cause };
         let packed = [".fmu", ".ssp", ".parquet"].iter().any(|ending| name.to_lowercase().ends_with(ending));
-        zip.start_file(name.as_str(), if packed { stored } else { squeezed }).map_err(zipped)?;
+        zip.start_file(name.as_str(), if packed { stored } else { deflated }).map_err(zipped)?;
         let mut file = File::open(from).map_err(unreadable)?;
         io::copy(&mut file, &mut zip).map_err(unreadable)?;
     }

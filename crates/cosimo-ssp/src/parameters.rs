@@ -1,4 +1,4 @@
-//! Parameter bindings: values from SSV, names changed by SSM, each inside the description or in a file of its own.
+//! Parameter bindings: values from SSV, names mapped by SSM, each inline or in a file of its own.
 
 use cosimo_core::Value;
 use roxmltree::Node;
@@ -14,7 +14,7 @@ const FLOATS: &[&str] = &["Real", "Float64", "Float32"];
 const INTEGERS: &[&str] =
     &["Integer", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64"];
 
-/// `component` is the source of the component that they belong to.
+/// `component` is the source of the component with these bindings.
 pub(crate) fn bindings(
     page: &mut SspDocument<'_>,
     list: Node<'_, '_>,
@@ -83,13 +83,13 @@ fn binding(
     Some(Binding { prefix: node.attribute("prefix").unwrap_or_default().to_owned(), values, mapping })
 }
 
-fn of_type(page: &mut SspDocument<'_>, node: Node<'_, '_>, wanted: &str) -> bool {
-    let found = node.attribute("type").map_or(wanted, str::trim);
-    if found != wanted {
-        let message = format!("`type` is {found:?}, expected {wanted:?}; Cosimo reads no other");
+fn of_type(page: &mut SspDocument<'_>, node: Node<'_, '_>, expected: &str) -> bool {
+    let found = node.attribute("type").map_or(expected, str::trim);
+    if found != expected {
+        let message = format!("`type` must be {expected:?}, got {found:?}");
         page.log.error("ssp/type", message, &page.span_of(node, "type"));
     }
-    found == wanted
+    found == expected
 }
 
 /// The component that a source is relative to, if it is one.
@@ -109,7 +109,7 @@ fn base<'c>(
     }
 }
 
-/// Of an SSV file, or of one that stands inside.
+/// The parameters of an SSV file or an inline set.
 pub(crate) fn values(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Vec<Parameter> {
     let definitions = Definitions::read(page, root);
     let parts =
@@ -132,7 +132,7 @@ fn parameter(page: &mut SspDocument<'_>, node: Node<'_, '_>, definitions: &Defin
     let parts = page.children(node, &known);
     let typed = parts.into_iter().find(|part| !matches!(part.tag_name().name(), "Dimension" | "Annotations"));
     let Some(typed) = typed else {
-        let message = format!("parameter `{name}` has no value in it, such as `<Real value=\"1\"/>`");
+        let message = format!("parameter `{name}` has no value, such as `<Real value=\"1\"/>`");
         page.log.error("ssp/missing-element", message, &page.span(node));
         return None;
     };
@@ -144,15 +144,15 @@ fn parameter(page: &mut SspDocument<'_>, node: Node<'_, '_>, definitions: &Defin
 
 /// One value, or a list of several.
 fn value(page: &mut SspDocument<'_>, node: Node<'_, '_>, kind: &str, name: &str) -> Option<Value> {
-    // SSP 2.0 has a list of texts as elements.
+    // SSP 2.0 has lists of strings as elements.
     let several: Vec<String> = page
         .children(node, &["Value"])
         .iter()
         .filter_map(|value| value.attribute("value").map(str::to_owned))
         .collect();
-    let wrong = |page: &mut SspDocument<'_>, wanted: &str| {
+    let wrong = |page: &mut SspDocument<'_>, expected: &str| {
         let found = node.attribute("value").unwrap_or_default();
-        let message = format!("the value of `{name}` is {found:?}, expected {wanted}");
+        let message = format!("the value of `{name}` must be {expected}, got {found:?}");
         page.log.error("ssp/value", message, &page.span_of(node, "value"));
     };
     if matches!(kind, "String" | "Enumeration") {
@@ -162,7 +162,9 @@ fn value(page: &mut SspDocument<'_>, node: Node<'_, '_>, kind: &str, name: &str)
         };
     }
     if kind == "Binary" {
-        let message = format!("parameter `{name}` is a run of bytes; Cosimo sets numbers, flags and texts");
+        let message = format!(
+            "parameter `{name}` is binary and ignored: only numbers, Booleans and strings are supported"
+        );
         page.log.warning("ssp/binary", message, &page.span(node));
         return None;
     }
@@ -183,18 +185,18 @@ fn value(page: &mut SspDocument<'_>, node: Node<'_, '_>, kind: &str, name: &str)
         Some(mut values) if values.len() == 1 => values.pop(),
         Some(values) if !values.is_empty() => Some(Value::List(values)),
         _ => {
-            let wanted = match kind {
+            let expected = match kind {
                 "Boolean" => "true or false",
                 kind if FLOATS.contains(&kind) => "a number",
                 _ => "a whole number",
             };
-            wrong(page, wanted);
+            wrong(page, expected);
             None
         }
     }
 }
 
-/// Of an SSM file, or of one that stands inside.
+/// The entries of an SSM file or an inline mapping.
 pub(crate) fn mapping(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Vec<Mapping> {
     let nodes = page.children(root, &["MappingEntry", "Annotations", "MetaData", "Signature"]);
     let entries = nodes.into_iter().filter(|node| node.tag_name().name() == "MappingEntry");

@@ -1,6 +1,6 @@
-//! Simulation settings that other tools keep in annotations: the step of OSP's and OpenModelica's master algorithms, the
-//! tolerances of integrators, and how often results are written. What is not understood is named, so that a run with
-//! other settings than in the tool that wrote the file is no surprise.
+//! Simulation settings in annotations of other tools: the step of OSP's and OpenModelica's master algorithms, the
+//! tolerances of integrators, and the output interval. Unsupported settings cause a warning, since a run with
+//! other settings than in the exporting tool gives other results.
 
 use cosimo_core::Value;
 use cosimo_core::registry::{Registry, number_text};
@@ -11,12 +11,12 @@ use crate::document::SspDocument;
 
 /// Types of annotations that hold settings.
 const TOOLS: &[&str] = &["com.opensimulationplatform", "org.openmodelica"];
-/// Elements that are nothing but a place for others.
+/// Elements that only contain others.
 const AROUND: &[&str] = &["Annotations", "Algorithm"];
-/// Of `SimulationInformation`: where and how results are kept, which changes none of them.
+/// Attributes of `SimulationInformation` about result files, which do not change results.
 const FILES: &[&str] = &["resultFile", "bufferSize", "signalFilter", "loggingInterval"];
 
-/// What was found.
+/// The settings of a description.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Settings {
     /// The communication step in seconds.
@@ -25,12 +25,12 @@ pub(crate) struct Settings {
     relative: Option<f64>,
     absolute: Option<f64>,
     largest_step: Option<f64>,
-    /// Seconds from row to row of results.
+    /// Seconds between rows of results.
     every: Option<f64>,
 }
 
 impl Settings {
-    /// All of a description. Of several systems inside each other the outermost counts.
+    /// All settings of a description. Of nested systems the outermost counts.
     pub(crate) fn read(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Settings {
         let mut settings = Settings::default();
         let mut found: Vec<Node<'_, '_>> = root.descendants().filter(|node| is_setting(*node)).collect();
@@ -51,7 +51,7 @@ impl Settings {
                 self.every.or_else(|| page.number(node, "loggingInterval").filter(|every| *every > 0.0));
             let rest = unread(node, FILES);
             if !rest.is_empty() {
-                let message = format!("simulation settings are not understood: {}", rest.join(", "));
+                let message = format!("unsupported simulation settings are ignored: {}", rest.join(", "));
                 page.log.warning("ssp/settings", message, &page.span(node));
             }
             return;
@@ -75,8 +75,7 @@ impl Settings {
             "VariableStepMaster" => ("initialStepSize", &["description", "initialStepSize"]),
             "EccoAlgorithm" => ("stepSize", &["stepSize"]),
             _ => {
-                let message =
-                    format!("the simulation settings in `<{name}>` are not understood, and not used");
+                let message = format!("the simulation settings in `<{name}>` are not supported and ignored");
                 page.log.warning("ssp/settings", message, &page.span(node));
                 return;
             }
@@ -87,7 +86,7 @@ impl Settings {
             (None, Some(step)) => self.step = Some((step, span)),
             (Some((outer, _)), Some(inner)) if *outer != inner => {
                 let message = format!(
-                    "`<{name}>` asks for steps of {} s inside of a system that takes {} s; all take {} s",
+                    "`<{name}>` has a step of {} s inside a system with a step of {} s; {} s is used for all",
                     number_text(inner),
                     number_text(*outer),
                     number_text(*outer)
@@ -98,10 +97,11 @@ impl Settings {
         }
         if name == "VariableStepSolver" {
             self.largest_step = self.largest_step.or(step);
-            let message = "OpenModelica integrates the FMUs of this system together, with variable steps; here they are \
-                           coupled at fixed ones";
+            let message = "OpenModelica integrates the FMUs of this system as one, with variable steps; here they are \
+                           coupled with fixed macro steps";
             let problem = Problem::warning("ssp/settings", message, page.span(node));
-            page.log.push(problem.hint("`--monolithic '*'` integrates FMUs for model exchange together"));
+            page.log
+                .push(problem.hint("`--monolithic '*'` integrates FMUs for model exchange as one system"));
         }
         if known.contains(&"relativeTolerance") {
             let positive = |number: &f64| *number > 0.0;
@@ -110,17 +110,17 @@ impl Settings {
         }
         let rest = unread(node, known);
         if !rest.is_empty() {
-            let steps =
-                step.map_or("steps are".to_owned(), |step| format!("steps of {} s are", number_text(step)));
+            let steps = step
+                .map_or("a fixed step".to_owned(), |step| format!("a fixed step of {} s", number_text(step)));
             let message = format!(
-                "of `<{name}>` not everything is understood: {steps} fixed, not used are {}",
+                "`<{name}>` is only partly supported: {steps} is used, ignored are {}",
                 rest.join(", ")
             );
             page.log.warning("ssp/settings", message, &page.span(node));
         }
     }
 
-    /// Puts the settings into a system that has none of its own.
+    /// Applies the settings to a system without an annotation of Cosimo.
     pub(crate) fn apply(&self, system: &mut System, registry: &Registry) {
         if let Some((step, span)) = &self.step {
             system.methods.step.size = Some(*step);
@@ -149,7 +149,7 @@ impl Settings {
                     tried.parameters.push(((*name).to_owned(), Value::Number(*value), 0..0));
                 }
             }
-            // Those that bring their own solver refuse settings of ours.
+            // FMUs with their own solver reject these settings.
             if tried != *component && sources::interface(&tried, &folder, registry).is_some() {
                 *component = tried;
             }
@@ -157,8 +157,8 @@ impl Settings {
     }
 }
 
-/// Whether an element stands for settings of a run: inside of a tool's annotation, or in the place that OpenModelica used
-/// before it wrote annotations.
+/// Whether an element has settings of a run: inside a tool's annotation, or where OpenModelica wrote them
+/// before it used annotations.
 fn is_setting(node: Node<'_, '_>) -> bool {
     if !node.is_element() {
         return false;
@@ -177,7 +177,7 @@ fn is_setting(node: Node<'_, '_>) -> bool {
     }
 }
 
-/// Attributes that are not read, as they stand there.
+/// Attributes that are not read, in XML syntax.
 fn unread(node: Node<'_, '_>, known: &[&str]) -> Vec<String> {
     let rest = node.attributes().filter(|attribute| !known.contains(&attribute.name()));
     rest.map(|attribute| format!("`{}=\"{}\"`", attribute.name(), attribute.value())).collect()

@@ -1,4 +1,4 @@
-//! SystemStructureDescription: XML to tree. What it names by URI is asked of `load`.
+//! SystemStructureDescription: XML to tree. Files named by URI are opened by `load`.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::tree::{
     Dictionary, Element, Items, Reference, SspSystem, Structure, Transformation,
 };
 
-/// The type of our own annotation.
+/// The type of the annotation of Cosimo.
 pub(crate) const OWN: &str = "org.cosimo";
 
 const KINDS: &[(&str, ConnectorKind)] = &[
@@ -39,10 +39,10 @@ const USES: &[(&str, Option<&str>)] = &[
     ("ScheduledExecution", Some("scheduled-execution")),
 ];
 
-/// What may stand in a component or in a reference to a signal dictionary.
+/// Elements allowed in a component or a reference to a signal dictionary.
 const IN_ELEMENT: &[&str] =
     &["Connectors", "ElementGeometry", "ParameterBindings", "Annotations", "MetaData", "Signature"];
-/// What may stand in a connector: its type, and what is not about values.
+/// Elements allowed in a connector: its type, and others without meaning here.
 const IN_CONNECTOR: &[&str] = &[
     "Real",
     "Float64",
@@ -65,7 +65,7 @@ const IN_CONNECTOR: &[&str] = &[
     "ConnectorGeometry",
     "Annotations",
 ];
-/// What may stand in a connection or a mapping entry.
+/// Elements allowed in a connection or a mapping entry.
 const TRANSFORMATIONS: &[&str] = &[
     "LinearTransformation",
     "BooleanMappingTransformation",
@@ -90,7 +90,7 @@ impl Definitions {
                 let Some(name) = page.required(node, "name") else { continue };
                 let unit = unit(page, node, &name);
                 if known.units.insert(name.clone(), unit).is_some() {
-                    let message = format!("two units are called `{name}`");
+                    let message = format!("two units are named `{name}`");
                     page.log.error("ssp/duplicate", message, &page.span_of(node, "name"));
                 }
             }
@@ -121,8 +121,7 @@ impl Definitions {
             return defined.clone();
         }
         let parsed = Unit::parse(name).ok();
-        let what =
-            if parsed.is_some() { "it is taken for what its name says" } else { "nothing is converted" };
+        let what = if parsed.is_some() { "it is interpreted by its name" } else { "nothing is converted" };
         let message = format!("the unit `{name}` is not among the `<Units>` of this file; {what}");
         let problem = Problem::warning("ssp/unknown-unit", message, page.span_of(node, "unit"));
         page.log.push_hinted(problem, suggest(name, self.units.keys().map(String::as_str)));
@@ -138,8 +137,7 @@ impl Definitions {
                 if let Some(items) = self.enumerations.get(&name) {
                     return (ConnectorType::Enumeration(items.clone()), None);
                 }
-                let message =
-                    format!("no enumeration is called `{name}`; its values are taken as whole numbers");
+                let message = format!("there is no enumeration `{name}`; its values are read as integers");
                 let known = |problem: &Problem| problem.message == message;
                 if !page.log.problems.iter().any(known) {
                     let problem =
@@ -198,7 +196,7 @@ pub(crate) fn structure(
     match part("System") {
         Some(node) => {
             let system = Rc::new(system(page, node, &definitions, loader));
-            loader.remember(&system);
+            loader.add_system_by_id(&system);
             structure.system = system;
         }
         None => {
@@ -215,18 +213,18 @@ pub(crate) fn structure(
     if structure.own.is_none() {
         structure.settings = Settings::read(page, root);
     }
-    structure.by_id = loader.remembered();
+    structure.by_id = loader.take_systems_by_id();
     structure
 }
 
-/// The text of our annotation.
+/// The text of the annotation of Cosimo.
 fn own(page: &mut SspDocument<'_>, list: Node<'_, '_>) -> Option<(String, usize)> {
     let annotations = page.children(list, &["Annotation"]);
     let ours = annotations.into_iter().find(|node| node.attribute("type").map(str::trim) == Some(OWN))?;
     let content = ours.children().find(Node::is_element)?;
     let texts: Vec<Node<'_, '_>> = content.children().filter(Node::is_text).collect();
     let text: String = texts.iter().filter_map(|node| node.text()).collect();
-    // Places inside are exact where the text stands as it is, in a CDATA section.
+    // Spans inside are exact in a CDATA section, which has no escapes.
     let start = texts.first().map_or(content.range().start, |node| node.range().start);
     let skipped = page.text[start..].find(text.as_str()).unwrap_or(0);
     Some((text, page.base + start + skipped))
@@ -270,7 +268,7 @@ fn system(
                         "Component" => Element::Component(component(page, child, definitions, loader)),
                         "System" => {
                             let inner = Rc::new(self::system(page, child, definitions, loader));
-                            loader.remember(&inner);
+                            loader.add_system_by_id(&inner);
                             Element::System(inner)
                         }
                         _ => Element::Reference(reference(page, child, definitions)),
@@ -312,8 +310,7 @@ fn component(
             loader.component(page, source, of, &component.source_span, &page.span_of(node, "type"))
         }
         None => {
-            let message =
-                format!("component `{}` has no `source`, so there is nothing to run", component.name);
+            let message = format!("component `{}` has no `source`", component.name);
             page.log.error("ssp/missing-attribute", message, &page.span(node));
             ComponentContent::Unknown
         }
@@ -358,7 +355,7 @@ fn dictionary(page: &mut SspDocument<'_>, node: Node<'_, '_>, loader: &mut Loade
     Some(Dictionary { name, entries })
 }
 
-/// Of an SSB file, or of one that stands inside.
+/// The entries of an SSB file or an inline dictionary.
 pub(crate) fn entries(page: &mut SspDocument<'_>, root: Node<'_, '_>) -> Vec<Connector> {
     let definitions = Definitions::read(page, root);
     let parts = ["DictionaryEntry", "Enumerations", "Units", "Annotations", "MetaData", "Signature"];
@@ -383,14 +380,14 @@ fn connector(
         Some(kind) => kind,
         None => {
             page.required(node, "kind")?;
-            // What is wrong with it has been said; whatever it is connected to fits.
+            // The error has been reported; any connection to it is accepted.
             page.choice(node, "kind", KINDS).unwrap_or(ConnectorKind::Either)
         }
     };
     let mut connector = Connector {
         name,
         kind,
-        of: ConnectorType::Unsaid,
+        of: ConnectorType::Unspecified,
         unit: None,
         sizes: Some(Vec::new()),
         span: page.span_of(node, "name"),
@@ -409,7 +406,7 @@ fn connector(
                 };
             }
             // After a type, SSP 2.0 names the clock of a connector by the same word.
-            "Clock" if connector.of != ConnectorType::Unsaid => {}
+            "Clock" if connector.of != ConnectorType::Unspecified => {}
             _ => (connector.of, connector.unit) = definitions.of_type(page, part),
         }
     }
@@ -450,11 +447,7 @@ pub(crate) fn transformation(page: &mut SspDocument<'_>, node: Node<'_, '_>) -> 
             continue;
         }
         if found != Transformation::None {
-            page.log.error(
-                "ssp/value",
-                "there are two transformations, expected at most one",
-                &page.span(part),
-            );
+            page.log.error("ssp/value", "expected at most one transformation, got two", &page.span(part));
         }
         found = match name {
             "LinearTransformation" => Transformation::Linear {

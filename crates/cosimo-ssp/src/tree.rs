@@ -1,5 +1,5 @@
-//! A system structure as its file says it: nested, with names as they are and connections as they stand there. Nothing
-//! is resolved beyond the file; places are those of [`cosimo_system::Files`].
+//! A system structure as in its file: nested, with original names and connections. Nothing
+//! outside the file is resolved; spans are those of [`cosimo_system::Files`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -20,9 +20,9 @@ pub(crate) struct Structure {
     pub(crate) stop: Option<f64>,
     /// Of `<DefaultExperiment>`, or of the whole.
     pub(crate) experiment_span: Span,
-    /// The text of our own annotation, and where it begins.
+    /// The text of the annotation of Cosimo, and its offset.
     pub(crate) own: Option<(String, usize)>,
-    /// Those of other tools, where there is no annotation of ours.
+    /// Settings of other tools, used without an annotation of Cosimo.
     pub(crate) settings: Settings,
 }
 
@@ -53,17 +53,17 @@ pub(crate) struct Component {
     pub(crate) bindings: Vec<Binding>,
     pub(crate) content: ComponentContent,
     pub(crate) source_span: Span,
-    /// What `cosimo.use` should be.
+    /// Value for the parameter `cosimo.use`.
     pub(crate) usage: Option<&'static str>,
 }
 
 /// What is inside a component.
 #[derive(Debug, Default)]
 pub(crate) enum ComponentContent {
-    /// Something is wrong with it, and that has been said.
+    /// Invalid; the error has been reported.
     #[default]
     Unknown,
-    /// What Cosimo opens as a simulator.
+    /// Opened as a simulator.
     Simulator(String),
     /// Another structure.
     Structure(Rc<Structure>),
@@ -92,7 +92,7 @@ pub(crate) struct Connector {
     pub(crate) kind: ConnectorKind,
     pub(crate) of: ConnectorType,
     pub(crate) unit: Option<Unit>,
-    /// Empty for one value; `None` for an array of a size that the file does not say.
+    /// Empty for a scalar; `None` for an array of unknown size.
     pub(crate) sizes: Option<Vec<u64>>,
     pub(crate) span: Span,
 }
@@ -108,10 +108,10 @@ pub(crate) enum ConnectorKind {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ConnectorType {
-    Unsaid,
+    Unspecified,
     Number,
     Enumeration(Rc<Items>),
-    /// What Cosimo does not exchange, and what it is called.
+    /// A type that is not exchanged, with its name for messages.
     Other(&'static str),
 }
 
@@ -150,7 +150,7 @@ pub(crate) enum Transformation {
     Names(Vec<(String, String)>),
 }
 
-/// Values for the variables of an element and all below it.
+/// Values for the variables of an element and its descendants.
 #[derive(Debug, Default)]
 pub(crate) struct Binding {
     pub(crate) prefix: String,
@@ -175,17 +175,17 @@ pub(crate) struct Mapping {
     pub(crate) span: Span,
 }
 
-/// What a written file keeps of the one that was read.
+/// What is needed to write the file again unchanged.
 #[derive(Debug)]
 pub(crate) struct Rest {
-    /// Where its members lie, unpacked.
+    /// Folder of its unpacked members.
     pub(crate) folder: PathBuf,
-    /// Files that the description names, below that folder.
+    /// Files that the description names, relative to that folder.
     pub(crate) members: BTreeSet<PathBuf>,
-    /// It came as an archive, so that everything in the folder belongs to it.
+    /// Read from an archive, so that all files of the folder belong to it.
     pub(crate) archive: bool,
     /// The description that was read.
     pub(crate) member: String,
-    /// The system as it was read: unless it changed, the text can be kept.
+    /// The system as read: if it is unchanged, the text is kept.
     pub(crate) system: cosimo_system::System,
 }

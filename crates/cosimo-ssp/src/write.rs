@@ -1,6 +1,6 @@
-//! A system as a SystemStructureDescription 1.0, flat. Other tools find components, connectors, connections, units,
-//! parameters and the experiment; what the standard has no words for goes into our annotation. Bonds are both: the
-//! connections that they imply, and the fact that they are bonds.
+//! A system as a flat SystemStructureDescription 1.0. Other tools can read components, connectors, connections, units,
+//! parameters and the experiment; what the standard cannot express goes into the annotation. Bonds are both: the
+//! connections that they imply, and entries of the annotation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use crate::annotation::NAMESPACE;
 use crate::load::{FMU, NATIVE, TABLE};
 use crate::ssd::OWN;
 
-/// A description, the files it wants beside it, and what should be known about it.
+/// A description, the files it needs, and warnings.
 #[derive(Debug)]
 pub(crate) struct WrittenDescription {
     pub(crate) text: String,
@@ -74,10 +74,10 @@ struct Writer<'a> {
     interfaces: Vec<Interface>,
     elements: Vec<WrittenElement>,
     connections: Vec<WrittenConnection>,
-    /// By what the file calls them.
+    /// By their name in the file.
     units: BTreeMap<String, Unit>,
     sources: Vec<String>,
-    /// What the annotation says.
+    /// The content of the annotation.
     rest: System,
     warnings: Vec<Problem>,
 }
@@ -91,11 +91,11 @@ impl<'a> Writer<'a> {
                 Some(interface) => interfaces.push(interface),
                 None => {
                     let message = format!(
-                        "component `{}` cannot be opened, so its connectors are not known",
+                        "component `{}` cannot be opened; its connectors are unknown",
                         component.name
                     );
                     let problem = Problem::error("ssp/cannot-open", message, component.source_span.clone());
-                    problems.push(problem.hint("`cosimo explain` says why"));
+                    problems.push(problem.hint("run `cosimo explain` for the reason"));
                 }
             }
         }
@@ -162,10 +162,10 @@ impl<'a> Writer<'a> {
     }
 
     fn links(&mut self) {
-        for wire in &self.system.connections {
-            if !self.wire(wire) {
-                self.rest.connections.push(wire.clone());
-                self.annotated(&format!("what drives `{}`", wire.to.0), &wire.to.1);
+        for connection in &self.system.connections {
+            if !self.add_connection(connection) {
+                self.rest.connections.push(connection.clone());
+                self.annotated(&format!("the connection to `{}`", connection.to.0), &connection.to.1);
             }
         }
         for bond in &self.system.bonds {
@@ -199,36 +199,38 @@ impl<'a> Writer<'a> {
     }
 
     fn annotated(&mut self, what: &str, span: &Span) {
-        let message =
-            format!("{what} cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone");
+        let message = format!(
+            "{what} cannot be expressed in SSP 1.0 and is written to an annotation that only Cosimo reads"
+        );
         self.warnings.push(Problem::warning("ssp/annotated", message, span.clone()));
     }
 
-    fn wire(&mut self, wire: &ConnectionDecl) -> bool {
-        let [Summand { port, gain, map }] = &wire.from[..] else { return false };
-        let (Some(from), Some(to)) = (self.port(&port.0), self.port(&wire.to.0)) else { return false };
+    fn add_connection(&mut self, connection: &ConnectionDecl) -> bool {
+        let [Summand { port, gain, map }] = &connection.from[..] else { return false };
+        let (Some(from), Some(to)) = (self.port(&port.0), self.port(&connection.to.0)) else { return false };
         let whole = |number: f64| number.fract() == 0.0 && number.abs() < f64::from(i32::MAX);
         let said = map.is_empty()
-            || (*gain, wire.offset) == (1.0, 0.0) && map.iter().all(|(from, to)| whole(*from) && whole(*to));
+            || (*gain, connection.offset) == (1.0, 0.0)
+                && map.iter().all(|(from, to)| whole(*from) && whole(*to));
         let connection = WrittenConnection {
             from,
             to,
             gain: *gain,
-            offset: wire.offset,
+            offset: connection.offset,
             map: map.clone(),
-            convert: wire.convert,
+            convert: connection.convert,
         };
         said && self.connect(connection)
     }
 
-    /// From the one that gives to the one that takes.
+    /// From the output to the input.
     fn both_ways(&mut self, one: &str, other: &str, gain: f64) {
         let (Some(one), Some(other)) = (self.port(one), self.port(other)) else { return };
         let (from, to) = if self.gives(&one) && self.takes(&other) { (one, other) } else { (other, one) };
         self.connect(WrittenConnection { from, to, gain, offset: 0.0, map: Vec::new(), convert: true });
     }
 
-    /// Parameters, and starts of inputs that nobody drives.
+    /// Parameters, and start values of unconnected inputs.
     fn values(&mut self) {
         let driven = self.driven();
         for (at, component) in self.system.components.iter().enumerate() {
@@ -269,7 +271,7 @@ impl<'a> Writer<'a> {
     }
 
     fn driven(&self) -> BTreeSet<(usize, String)> {
-        let wires = self.system.connections.iter().map(|wire| &wire.to.0);
+        let wires = self.system.connections.iter().map(|connection| &connection.to.0);
         let bonds = self.system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b]);
         let sides =
             self.system.junctions.iter().flat_map(|junction| junction.sides.iter().map(|side| &side.port));
@@ -340,12 +342,12 @@ impl<'a> Writer<'a> {
         xml.open("ssd:System").set("name", name);
         xml.open("ssd:Elements");
         for at in 0..self.elements.len() {
-            self.component(&mut xml, at);
+            self.write_component(&mut xml, at);
         }
         xml.close();
         if !self.connections.is_empty() {
             xml.open("ssd:Connections");
-            self.connections.iter().for_each(|connection| self.connection(&mut xml, connection));
+            self.connections.iter().for_each(|connection| self.write_connection(&mut xml, connection));
             xml.close();
         }
         xml.close();
@@ -360,7 +362,7 @@ impl<'a> Writer<'a> {
             .set("stopTime", number(experiment.stop));
         xml.open("ssd:Annotations");
         xml.open("ssc:Annotation").set("type", OWN);
-        // A section cannot hold its own end.
+        // A CDATA section cannot contain its own end.
         let own = to_supplement(&self.rest).replace("]]>", "]]]]><![CDATA[>");
         xml.raw(&format!(
             "<cosimo:system xmlns:cosimo=\"{NAMESPACE}\"><![CDATA[\n{own}]]></cosimo:system>\n"
@@ -368,7 +370,7 @@ impl<'a> Writer<'a> {
         xml.finish()
     }
 
-    fn component(&self, xml: &mut XmlWriter, at: usize) {
+    fn write_component(&self, xml: &mut XmlWriter, at: usize) {
         let (component, element) = (&self.system.components[at], &self.elements[at]);
         let source = &self.sources[at];
         let of = match sources::file(&component.source) {
@@ -396,7 +398,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn connection(&self, xml: &mut XmlWriter, connection: &WrittenConnection) {
+    fn write_connection(&self, xml: &mut XmlWriter, connection: &WrittenConnection) {
         let name = |end: &(usize, String)| &self.system.components[end.0].name;
         let same = connection.map.is_empty() && (connection.gain, connection.offset) == (1.0, 0.0);
         let mut tag = if same { xml.leaf("ssd:Connection") } else { xml.open("ssd:Connection") };
@@ -476,7 +478,7 @@ fn write_unit(xml: &mut XmlWriter, name: &str, unit: &Unit) {
     xml.close();
 }
 
-/// The shortest text that reads back as the same number, as XML Schema spells it.
+/// The shortest text that reads back as the same number, in the syntax of XML Schema.
 fn number(number: f64) -> String {
     match number {
         f64::INFINITY => "INF".into(),

@@ -203,7 +203,7 @@ fn parameters_come_from_files_with_prefix_mapping_and_units() {
     close(&run, "S.c.v", 0.5 * 20.0 + 1.0);
     close(&run, "S.c.T.seen", 293.15);
     let said = warnings(&path);
-    assert_eq!(said, ["the mapping has no entry for `S.spare`; what it does not map is not set"]);
+    assert_eq!(said, ["the mapping has no entry for `S.spare`; unmapped parameters are not set"]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn start_values_reach_inputs_that_nobody_drives() {
     let run = run(&path);
     close(&run, "b.u.seen", 5.0);
     close(&run, "b.w.seen", 8.0);
-    assert_eq!(warnings(&path), ["`b.u` is connected, so its start value has no effect"]);
+    assert_eq!(warnings(&path), ["`b.u` is connected; its start value has no effect"]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn tolerances_of_openmodelica_reach_integrators() {
     assert_eq!(
         warnings(&path),
         [
-            "OpenModelica integrates the FMUs of this system together, with variable steps; here they are coupled at fixed ones"
+            "OpenModelica integrates the FMUs of this system as one, with variable steps; here they are coupled with fixed macro steps"
         ]
     );
     let system = system(&path);
@@ -108,11 +108,11 @@ fn settings_that_are_not_understood_are_named() {
     assert_eq!(
         found,
         [
-            "of `<FixedStepMaster>` not everything is understood: steps of 0.5 s are fixed, not used are `colour=\"red\"`",
-            "`<FixedStepMaster>` asks for steps of 0.5 s inside of a system that takes 0.001 s; all take 0.001 s",
-            "simulation settings are not understood: `threads=\"4\"`",
-            "the simulation settings in `<Wizard>` are not understood, and not used",
-            "of `<EccoAlgorithm>` not everything is understood: steps of 0.001 s are fixed, not used are \
+            "`<FixedStepMaster>` is only partly supported: a fixed step of 0.5 s is used, ignored are `colour=\"red\"`",
+            "`<FixedStepMaster>` has a step of 0.5 s inside a system with a step of 0.001 s; 0.001 s is used for all",
+            "unsupported simulation settings are ignored: `threads=\"4\"`",
+            "the simulation settings in `<Wizard>` are not supported and ignored",
+            "`<EccoAlgorithm>` is only partly supported: a fixed step of 0.001 s is used, ignored are \
              `safetyFactor=\"0.9\"`",
         ]
     );
@@ -138,7 +138,7 @@ fn steps_of_nested_structures_and_hints_of_components_are_named() {
     assert_eq!(
         warnings(&path),
         [
-            "the simulation settings in `<StepSizeHint>` are not understood, and not used",
+            "the simulation settings in `<StepSizeHint>` are not supported and ignored",
             "`inner.ssd` asks for steps of 0.5 s; nested structures take those of the outermost one",
         ]
     );
@@ -218,7 +218,7 @@ fn an_enumeration_that_is_not_declared_is_warned_of_once() {
         gear("m")
     );
     let path = written("undeclared", &[("SystemStructure.ssd", &ssd(&inside, super::EXPERIMENT))]);
-    assert_eq!(warnings(&path), ["no enumeration is called `Gear`; its values are taken as whole numbers"]);
+    assert_eq!(warnings(&path), ["there is no enumeration `Gear`; its values are read as integers"]);
 }
 
 #[test]
