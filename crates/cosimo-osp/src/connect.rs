@@ -1,5 +1,5 @@
-//! Connections and functions as wires and bonds. A function is no simulator: what comes out of it is a sum of outputs
-//! with factors and an offset, and that is what a wire is.
+//! Connections and functions as connections and bonds. A function is not a simulator: its output is a sum of outputs
+//! with factors and an offset, which is a connection with several summands.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +18,9 @@ use crate::structure::OpenedInterfaces;
 /// More inputs of one function, elements counted, are a mistake or an attack.
 const MOST_SIGNALS: usize = 10_000;
 
-/// A unit as far as it is known before the plan opens it.
+/// What is known of an FMU before planning.
 struct OspSimulator {
-    /// `None` where it does not open, which is the plan's to explain.
+    /// `None` if it cannot be opened, which the planner reports.
     interface: Option<Interface>,
     groups: Groups,
 }
@@ -434,7 +434,7 @@ impl Connector<'_> {
         let span = end.span.clone();
         if let Some(first) = inputs.insert((function.clone(), signal), end) {
             let message =
-                format!("an input of function `{function}` is driven by `{}`, too", self.path(&first).0);
+                format!("an input of function `{function}` is also connected to `{}`", self.path(&first).0);
             self.page.error("osp/driven-twice", message, span);
         }
     }
@@ -453,11 +453,12 @@ impl Connector<'_> {
                 .flat_map(|input| (0..elements).map(move |at| FunctionSignal::Input(input, at)));
             let open = all.into_iter().find(|signal| !inputs.contains_key(&(name.clone(), *signal)));
             if let Some(FunctionSignal::Input(input, _)) = open {
-                let message = format!("nothing drives `{}` of function `{name}`", function.input(input));
+                let message =
+                    format!("input `{}` of function `{name}` is not connected", function.input(input));
                 found.push(Problem::error("osp/open-function", message, function.span.clone()));
             }
             if !used.contains(name.as_str()) {
-                let message = format!("nobody reads function `{name}`");
+                let message = format!("the output of function `{name}` is not connected");
                 found.push(Problem::warning("osp/unread-function", message, function.span.clone()));
             }
         }

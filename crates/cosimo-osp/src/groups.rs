@@ -1,4 +1,4 @@
-//! Which variables of a unit belong together, from the `_OspModelDescription.xml` beside it: of version 1.0, where ports
+//! Variable groups of an FMU, from the `_OspModelDescription.xml` beside it: of version 1.0, where ports
 //! are groups of groups, or of the drafts before it, where groups are flat.
 
 use std::path::{Path, PathBuf};

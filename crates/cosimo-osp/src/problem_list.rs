@@ -1,5 +1,5 @@
-//! An XML text and what was found wrong with it. Whoever looks for something and does not find it leaves a problem and
-//! goes on.
+//! An XML text and its problems: an access that fails adds a problem and
+//! continues.
 
 use cosimo_core::registry::{Range, suggest};
 use cosimo_pack::FilePosition;

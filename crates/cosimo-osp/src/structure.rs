@@ -79,7 +79,7 @@ pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (Syst
     }
     let opened = simulators(root, readable.then_some(base), &mut system, registry, &mut page);
     connect::connect(root, &mut system, &opened, &mut page);
-    system.methods = ecco::recipe(root, base, &mut page);
+    system.methods = ecco::methods(root, base, &mut page);
     let mut problems = page.problems;
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
     problems.dedup();
@@ -100,8 +100,8 @@ fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut ProblemList) {
         None => {
             experiment.stop = experiment.start + 1.0;
             if child(root, "EndTime").is_none() {
-                page.warning("osp/end", "there is no `<EndTime>`; the run takes 1 s", head(root)).hint =
-                    Some("`--stop` says how long".into());
+                page.warning("osp/end", "there is no `<EndTime>`; the run ends after 1 s", head(root)).hint =
+                    Some("set it with `--stop`".into());
             }
         }
     }
@@ -132,7 +132,7 @@ fn own_step(
     (taken != base).then_some((taken, span))
 }
 
-/// What units show of themselves, by their source; `None` where one does not open, which is the plan's to explain.
+/// Interfaces of FMUs by their source; `None` if one cannot be opened, which the planner reports.
 pub(crate) type OpenedInterfaces = BTreeMap<String, Option<Interface>>;
 
 fn simulators(
@@ -209,9 +209,9 @@ fn path((source, span): &TextWithSpan, registry: &Registry, page: &mut ProblemLi
             return Some(source.clone());
         }
         Some((scheme, _)) => {
-            let message = format!("units at `{scheme}:` addresses cannot be opened, expected a file");
+            let message = format!("FMUs at `{scheme}:` addresses cannot be opened, expected a file");
             page.error("osp/source", message, span.clone()).hint =
-                Some("write the path of the unit, relative to this file".into());
+                Some("write the path of the FMU, relative to this file".into());
             return None;
         }
     };

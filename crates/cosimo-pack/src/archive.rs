@@ -86,7 +86,7 @@ impl UnpackedArchive {
         let renewed = self.renewed.as_ref().map(|file| {
             let words =
                 format!("its unpacked copy in the cache had changed (`{file}`) and was unpacked again");
-            FileProblem::new(words).hint("what ran before may have been something else than this file")
+            FileProblem::new(words).hint("earlier runs may have used other content than this file")
         });
         renewed.into_iter().chain(fs::read_to_string(self.folder.join(REPEATED)).ok().map(FileProblem::new))
     }
@@ -207,7 +207,7 @@ impl Cache {
         if let Some(found) = other_than_zip(&mut source) {
             return Err(FileProblem::new(format!("{shown} is {found}, expected a zip archive")).hint(
                 format!(
-                    "{} is a zip archive; was the file fetched whole, and is it the right one?",
+                    "{} is a zip archive; is the download complete, and is it the right file?",
                     self.kind.title
                 ),
             ));
@@ -287,7 +287,7 @@ impl Cache {
         let name = entry.name().map_err(|error| broken(file, &error))?.into_owned();
         let Some(inside) = inside(&name) else {
             return Err(FileProblem::new(format!(
-                "{shown} has an entry `{name}`, which leads out of the {noun}"
+                "{shown} has an entry `{name}`, which is outside the {noun}"
             ))
             .hint("nothing was unpacked; do not trust this file"));
         };
@@ -346,7 +346,7 @@ impl Cache {
 
 fn broken(file: &Path, error: &dyn std::fmt::Display) -> FileProblem {
     FileProblem::new(format!("{} is not a complete zip archive: {error}", file.display()))
-        .hint("the file was cut or changed on its way here; fetch or export it again")
+        .hint("the file is truncated or damaged; download or export it again")
 }
 
 /// Whether units will find a folder of this name. They are told by URI where their resources are, many read nothing

@@ -12,13 +12,13 @@ const DEEPEST: usize = 500;
 /// The standard needs 25. The parser compares each with all before it.
 const MOST_ATTRIBUTES: usize = 1000;
 
-/// Reads a file of XML, unless it is none or more than any unit needs.
+/// Parses an XML file within limits that no valid file exceeds.
 pub fn parse<'t>(text: &'t str, file: &str) -> Result<Document<'t>, FileProblem> {
     if let Some((at, what, most)) = excess(text) {
         let place = LineIndex::new(text).place(text, at);
         return Err(FileProblem::new(format!("has more than {most} {what}, which is the limit"))
             .at(file, place)
-            .hint("nobody needs that; do not trust this file"));
+            .hint("no valid file needs that; do not trust this file"));
     }
     let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| malformed(&error, file))
@@ -35,7 +35,7 @@ fn malformed(error: &roxmltree::Error, file: &str) -> FileProblem {
             file: Some(file.to_owned()),
             ..FileProblem::new(format!("has more than {MOST_NODES} elements and texts, which is the limit"))
         }
-        .hint("nobody needs that; do not trust this file"),
+        .hint("no valid file needs that; do not trust this file"),
         _ => {
             // The position is said once, in front.
             let text = error.to_string();
@@ -223,7 +223,7 @@ impl<'a> XmlReader<'a> {
     }
 
     fn left_out(&mut self, node: Node<'_, '_>, name: &str, text: &str, wanted: &str) {
-        self.warning(node, format!("`{name}` is \"{text}\", expected {wanted}; it is left out"));
+        self.warning(node, format!("`{name}` is \"{text}\", expected {wanted}; it is ignored"));
     }
 
     pub fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
