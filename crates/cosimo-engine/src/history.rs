@@ -1,4 +1,4 @@
-//! Samples of outputs before the start, from a table with a time column and one column per output.
+//! Output samples before the start, from a table with a time column and one column per output.
 
 use std::path::Path;
 
@@ -8,14 +8,16 @@ use cosimo_system::{Problem, Span};
 
 use crate::plan::Ports;
 
-/// Rows of all outputs at instants before the start; NaN where the table has no such column.
+/// Samples of all outputs before the start; NaN where the table has no column.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
+    /// Ascending.
     pub times: Vec<Time>,
+    /// Per time: one value per output.
     pub values: Vec<Vec<f64>>,
 }
 
-/// Takes the outputs from a table: `time`, then `component.port` columns.
+/// Reads the outputs from a table: `time`, then `component.port` columns.
 pub(crate) fn of_table(
     table: &Table,
     file: &Path,
@@ -66,7 +68,7 @@ pub(crate) fn of_table(
         history.values.push(values);
     }
     if history.times.is_empty() && problems.is_empty() {
-        problems.push(problem(format!("no row lies before the start at {start} s")));
+        problems.push(problem(format!("no row is before the start at {start} s")));
     }
     if problems.is_empty() { Ok(history) } else { Err(problems) }
 }

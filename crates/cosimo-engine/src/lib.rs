@@ -2,6 +2,8 @@
 //!
 //! The engine knows the traits of the methods and never a method: no method's name occurs in this crate.
 
+#![deny(missing_docs)]
+
 mod attempt;
 mod board;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! A run: step, run until, save, load, and rows for whoever records.
+//! A run: step, run until, save, load, and the rows for a recorder.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -20,16 +20,19 @@ use crate::scenario::Scenario;
 use crate::step_limits::Counters;
 use crate::summary::{BondSummary, Summary};
 
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// A simulator or a method failed in a step.
     #[error(transparent)]
     Step(#[from] StepError),
+    /// The result file could not be written.
     #[error(transparent)]
     Record(#[from] RecordError),
 }
 
 impl RunError {
-    /// What `cosimo explain-error` knows it by. A file that cannot be written speaks for itself.
+    /// The code for `cosimo explain-error`; none for a file that cannot be written.
     pub fn code(&self) -> Option<&'static str> {
         match self {
             RunError::Step(step) => Some(step.code()),
@@ -37,7 +40,7 @@ impl RunError {
         }
     }
 
-    /// The message with its code behind it, for where it stands inside another one.
+    /// The message followed by its code, for use inside another message.
     pub fn text_with_code(&self) -> String {
         self.code().map_or_else(|| self.to_string(), |code| format!("{self} [{code}]"))
     }
@@ -46,8 +49,10 @@ impl RunError {
 /// Why an input or a parameter was not set.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
+    /// The run does not accept the change.
     #[error("{}", .0.message)]
     Refused(Box<Problem>),
+    /// Setting the value or recording the jump failed.
     #[error(transparent)]
     Run(#[from] RunError),
 }
@@ -59,50 +64,53 @@ impl From<Problem> for ChangeError {
 }
 
 fn closed_to_changes() -> ChangeError {
-    let message = "this run takes no changes between its steps";
-    Problem::error("run/closed-to-changes", message, 0..0).hint("plan it with `open_to_changes`").into()
+    let message = "this run does not accept changes between steps";
+    Problem::error("run/closed-to-changes", message, 0..0).hint("plan it with `Plan::open_to_changes`").into()
 }
 
 /// A component asked to end the simulation before its stop time, as FMUs may.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndRequest {
+    /// The name of the component.
     pub component: String,
+    /// When, in simulation time.
     pub at: Time,
-    /// By which it asked.
+    /// The FMI function that returned the request.
     pub function: &'static str,
 }
 
-/// How well the unknown of an algebraic loop was solved for, in its own unit.
+/// Residuals of one unknown of an algebraic loop, in the physical unit of that input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopResidual {
-    /// The way round.
+    /// The ports of the loop in signal order.
     pub path: String,
-    /// The unknown.
+    /// The unknown input, as `component.port`.
     pub input: String,
+    /// The residual at initialisation.
     pub start: Option<f64>,
-    /// The worst after jumps, and in every step where exchange is fresh.
+    /// The largest residual after jumps, and at communication points where exchange is fresh.
     pub later: Option<f64>,
-    /// The largest modulus of the unknown.
+    /// The largest absolute value of the unknown.
     pub largest: f64,
 }
 
 impl LoopResidual {
-    /// The worst as a part of the largest value; infinite where there is none to be a part of.
+    /// The largest residual relative to `largest`; infinite where that is zero.
     pub fn relative(&self) -> f64 {
         let worst = self.start.unwrap_or(0.0).max(self.later.unwrap_or(0.0));
         if worst == 0.0 { 0.0 } else { worst / self.largest }
     }
 }
 
-/// A plan under way. Every simulator hears from one thread only, those of the coordinator from the thread that made
-/// the run. So a run cannot be sent to another thread; make it there.
+/// A plan in execution. Every simulator is called from one thread only, those of the coordinator from the thread that
+/// made the run. So a run cannot be sent to another thread; make it there.
 ///
 /// ```compile_fail,E0277
 /// fn send<T: Send>() {}
 /// send::<cosimo_engine::Run>();
 /// ```
 pub struct Run {
-    /// The only island; or what is shown of all islands, where the system has lines.
+    /// The only island; with lines, the merged view of all islands.
     island: Island,
     islands: Option<Islands>,
     scenario: Option<Scenario>,
@@ -111,13 +119,13 @@ pub struct Run {
     row: Vec<f64>,
     /// The row before a jump.
     before: Vec<f64>,
-    /// When rows are due; at every communication point where there is none.
+    /// When rows are due; `None`: at every communication point.
     beat: Option<OutputGrid>,
     /// The present communication point has no row yet.
     unwritten: bool,
     worst_indicator: f64,
     ended: Option<EndRequest>,
-    /// Simulators of the coordinator's thread are pinned to it, so a run cannot be sent to another.
+    /// Makes the run `!Send`: simulators of the coordinator are pinned to its thread.
     pinned: PhantomData<*const ()>,
 }
 
@@ -133,8 +141,8 @@ impl Run {
         Run::begin(Run::check_rollback(plan)?, threads)
     }
 
-    /// Tries rollback in another process, if the plan relies on it and trials are kept apart; otherwise the run tries it
-    /// when it begins. Runs do this by themselves; programs whose runs begin on threads of their own call it before.
+    /// Tests rollback in another process, if the plan relies on it and trials are isolated; otherwise the run tests it
+    /// when it begins. [`Run::new`] does this itself; programs that start runs on other threads call it before.
     pub fn check_rollback(plan: Plan) -> Result<Plan, RunError> {
         let wanted = plan.layout.limits.relies_on_rollback && plan.layout.limits.rollback_checks.is_none();
         if wanted { Ok(rollback_check::isolated(plan)?) } else { Ok(plan) }
@@ -178,7 +186,7 @@ impl Run {
         })
     }
 
-    /// Rows go here from now on, the present one first.
+    /// Records rows from now on, beginning with the present communication point.
     pub fn record(&mut self, mut recorder: Box<dyn Recorder>) -> Result<(), RunError> {
         recorder.begin(self.columns())?;
         self.recorder = Some(recorder);
@@ -186,9 +194,9 @@ impl Run {
         self.write_row()
     }
 
-    /// One macro step, whatever its size. A failed run cannot be stepped further; rows so far are safe.
+    /// One macro step. After an error the run cannot be stepped further; rows written so far are kept.
     pub fn step(&mut self) -> Result<(), RunError> {
-        let unwritten = std::mem::take(&mut self.unwritten); // of a step that fails there is nothing to write
+        let unwritten = std::mem::take(&mut self.unwritten); // a failed step has no row to write
         let stepped = match &mut self.islands {
             None => self.island.step(),
             Some(islands) => islands.step(&mut self.island),
@@ -225,8 +233,8 @@ impl Run {
         self.write_jump()
     }
 
-    /// Steps to the first communication point at or past `t`, or to the end of the run. Never changes the
-    /// steps: however often it is called, the bits of the result are the same.
+    /// Steps to the first communication point at or past `t`, or to the end of the run. Does not change step sizes:
+    /// results are bit-identical however often it is called.
     pub fn run_until(&mut self, t: Time) -> Result<(), RunError> {
         while !self.finished() && self.time() < t {
             self.step()?;
@@ -234,13 +242,13 @@ impl Run {
         Ok(())
     }
 
-    /// Closes the result file, with a row for the last communication point. Also to be called after a failure or an
-    /// interruption.
+    /// Closes the result file, with a row for the last communication point. Call it after a failure or an interruption,
+    /// too.
     pub fn finish(&mut self) -> Result<(), RecordError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let mut last = Ok(());
         if std::mem::take(&mut self.unwritten) {
-            // A local that cannot be read now keeps the value that it had last.
+            // A local variable that cannot be read now keeps its last value.
             let _ = self.island.read_locals();
             self.island.layout.rows.fill(&self.island, &mut self.row);
             last = recorder.row(&self.row);
@@ -248,14 +256,15 @@ impl Run {
         last.and(recorder.finish())
     }
 
+    /// The complete state of the run at the present communication point.
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
         let (worst, unwritten) = (self.worst_indicator, self.unwritten);
         let mut progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
         Checkpoint::take(&mut self.island, self.islands.as_mut(), self.scenario.as_mut(), &mut progress)
     }
 
-    /// Continues where the checkpoint was taken, bit for bit. The plan must be the same; a run that has already
-    /// passed that point needs one that is [`Plan::rewinding`].
+    /// Continues from the checkpoint, bit for bit. The plan must be the same; a run that has already passed the time of
+    /// the checkpoint needs a plan that is [`Plan::rewinding`].
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let progress = checkpoint.put(&mut self.island, self.islands.as_mut(), self.scenario.as_mut())?;
         self.worst_indicator = progress.worst;
@@ -267,72 +276,77 @@ impl Run {
         Ok(())
     }
 
-    /// Makes the rows so far safe, and says where they end. Belongs to the checkpoint that is saved at the same point.
+    /// Flushes the rows so far and returns their position in the file; belongs to the checkpoint saved at the same point.
     pub fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
         self.recorder.as_mut().map_or(Ok(Vec::new()), |recorder| recorder.bookmark())
     }
 
-    /// As [`Run::record`], after [`Run::load`]: goes on behind the bookmark. The present point has its row already.
+    /// As [`Run::record`], after [`Run::load`]: appends after the bookmark. The present point already has its row.
     pub fn resume(&mut self, mut recorder: Box<dyn Recorder>, bookmark: &[u8]) -> Result<(), RunError> {
         recorder.resume(self.columns(), bookmark)?;
         self.recorder = Some(recorder);
         Ok(())
     }
 
-    /// The present point is due again, whatever was before.
+    /// Restarts the output grid, so that the present point is due.
     fn restart_beat(&mut self) {
         let layout = &self.island.layout;
         self.beat = layout.rows.every.map(|every| OutputGrid::new(layout.limits.start, every));
     }
 
+    /// The present communication point.
     pub fn time(&self) -> Time {
         self.island.clock.now()
     }
 
-    /// For beats of callers.
+    /// The clock of the run, for output grids of callers.
     pub fn clock(&self) -> &Clock {
         &self.island.clock
     }
 
+    /// Whether the stop time is reached, or a scenario or a component ended the run.
     pub fn finished(&self) -> bool {
         self.island.finished()
             || self.scenario.as_ref().is_some_and(Scenario::stopped)
             || self.ended.is_some()
     }
 
-    /// Who ended the run before its stop time, if a component did.
+    /// The component that ended the run before its stop time, if one did.
     pub fn ended(&self) -> Option<&EndRequest> {
         self.ended.as_ref()
     }
 
-    /// What is done to the run, and what was.
+    /// The scenario, if it has actions, and the log of those performed.
     pub fn scenario(&self) -> Option<&Scenario> {
         self.scenario.as_ref().filter(|scenario| scenario.acts())
     }
 
+    /// The topology, methods and limits of the run.
     pub fn layout(&self) -> &Layout {
         &self.island.layout
     }
 
+    /// Steps, rejections and evaluations so far; with lines see [`Run::net`].
     pub fn counters(&self) -> Counters {
         self.island.board.counters
     }
 
+    /// Energy totals of all bonds.
     pub fn ledger(&self) -> &Ledger {
         &self.island.board.ledger
     }
 
-    /// What islands and lines came to, where there are lines.
+    /// Totals of islands and lines, for systems with lines.
     pub fn net(&self) -> Option<LineNetworkTotals> {
         self.islands.as_ref().map(Islands::totals)
     }
 
-    /// What bonds came to, but for lines and bonds inside of their islands.
+    /// Summaries of bonds, without lines and the bonds inside of their islands.
     pub(crate) fn bonds(&self) -> Vec<BondSummary> {
         BondSummary::all(&self.island)
     }
 
-    /// From now on takes the wall time inside each simulator's calls. No number of the run depends on it.
+    /// Measures the wall time of the calls of each simulator from now on. Results do not depend on it.
     pub fn take_times(&mut self) {
         match &mut self.islands {
             None => self.island.crew.take_times(),
@@ -340,7 +354,7 @@ impl Run {
         }
     }
 
-    /// That time so far, per component and over all threads; none where it is not taken.
+    /// Wall time per component so far, over all threads; empty without [`Run::take_times`].
     pub fn time_per_component(&self) -> impl Iterator<Item = (&str, Duration)> {
         let names = &self.island.layout.topology.names;
         let spent = match &self.islands {
@@ -350,14 +364,14 @@ impl Run {
         names.iter().map(String::as_str).zip(spent)
     }
 
-    /// Components with steps of their own: the size in seconds, and how many they have made.
+    /// Multi-rate components: name, step size in seconds, and number of steps so far.
     pub fn own_steps(&self) -> impl Iterator<Item = (&str, f64, u64)> {
         let layout = &self.island.layout;
         let rates = layout.methods.rates.iter().zip(self.island.board.paces.steps());
         rates.map(|(rate, steps)| (layout.topology.names[rate.member].as_str(), rate.every, steps))
     }
 
-    /// How well algebraic loops were solved, unknown by unknown.
+    /// Residuals of algebraic loops, one per unknown.
     pub fn loop_residuals(&self) -> Vec<LoopResidual> {
         let (layout, board) = (&self.island.layout, &self.island.board);
         let ports = layout.ports();
@@ -390,43 +404,45 @@ impl Run {
         })
     }
 
-    /// What trying out rollback showed, per component.
+    /// The result of the rollback check, per component.
     pub fn rollback_checks(&self) -> impl Iterator<Item = (&str, &RollbackCheck)> {
         let names = self.island.layout.topology.names.iter().map(String::as_str);
         names.zip(&self.island.board.buffers.rollback_checks)
     }
 
-    /// What the plan had to say, and the start of the run.
+    /// Warnings of the plan and of the start of the run.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
     }
 
-    /// The size of the last step, and of the next one as the law wants it.
+    /// The sizes in seconds of the last step and, as the controller proposes it, of the next.
     pub fn sizes(&self) -> (f64, f64) {
         (self.island.window.size, self.island.size)
     }
 
-    /// Overrides the size of the next step, for callers with a step law of their own.
+    /// Overrides the size of the next step, for callers with a step controller of their own.
     pub fn set_next_size(&mut self, size: f64) {
         self.island.size = size;
     }
 
-    /// The indicator of the last step.
+    /// The error indicator of the last step; 1 is the tolerance.
     pub fn indicator(&self) -> f64 {
         self.island.error
     }
 
+    /// The largest error indicator so far.
     pub fn worst_indicator(&self) -> f64 {
         self.worst_indicator
     }
 
+    /// The number of threads in use.
     pub fn threads(&self) -> usize {
         self.island.crew.threads()
     }
 
-    /// An output as the others see it, by `component.port`.
+    /// An output at the present communication point, by `component.port`.
     pub fn output(&self, path: &str) -> Option<f64> {
-        // Searched for: an index of all names would cost more than one search.
+        // Linear search: an index of all names would cost more.
         let layout = self.layout();
         let inside = |name: &String| path.strip_prefix(name.as_str())?.strip_prefix('.');
         let owners =
@@ -453,7 +469,7 @@ impl Run {
                 ChangeError::Refused(unfound.unwrap_or_else(|| Box::new(unknown())))
             })?;
             if !self.layout().topology.couplings.terms(input).is_empty() {
-                let message = format!("input `{path}` is connected; only inputs that are not can be set");
+                let message = format!("input `{path}` is connected; only unconnected inputs can be set");
                 return Err(Problem::error("run/connected-input", message, 0..0).into());
             }
             if !value.is_finite() {
@@ -495,7 +511,7 @@ impl Run {
         Ok(self.write_jump()?)
     }
 
-    /// The text or the bytes on their way to a port, by the path of that port.
+    /// The string or binary value at an input, by `component.port`.
     pub fn bytes(&self, path: &str) -> Option<&[u8]> {
         let layout = &self.island.layout;
         let (to, _) = layout.ports().byte_port(path, true)?;
@@ -503,26 +519,27 @@ impl Run {
         Some(&self.island.board.buffers.bytes_in[wire])
     }
 
-    /// All outputs as the others see them.
+    /// All outputs at the present communication point.
     pub fn outputs(&self) -> &[f64] {
         self.island.outputs()
     }
 
-    /// For analysis: the island itself.
+    /// The island, for analyses.
     pub fn island(&mut self) -> &mut Island {
         &mut self.island
     }
 
+    /// The totals of the run so far and its verdict.
     pub fn summary(&self) -> Summary {
         Summary::of(self)
     }
 
-    /// The columns of a row.
+    /// Names and units of the columns of a row.
     pub fn columns(&self) -> &Columns {
         &self.layout().rows.columns
     }
 
-    /// A row where one is due; the last point of a run always has one.
+    /// Writes a row where one is due; the last point of a run always has one.
     fn write_row(&mut self) -> Result<(), RunError> {
         let finished = self.finished();
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
@@ -536,7 +553,7 @@ impl Run {
         Ok(recorder.row(&self.row)?)
     }
 
-    /// A second row at the same instant, if the first was written and something jumped.
+    /// Writes a second row at the same instant, if the first was written and a value jumped.
     fn write_jump(&mut self) -> Result<(), RunError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         if self.unwritten {
@@ -553,7 +570,7 @@ impl Run {
     }
 }
 
-/// Who asks to end the simulation at the present communication point.
+/// The component that asks to end the simulation at the present communication point.
 fn asked_to_end(island: &Island) -> Option<EndRequest> {
     let (member, function) = island.board.ended?;
     Some(EndRequest {

@@ -1,9 +1,9 @@
-//! What is done to a run while it goes on: timed and conditional actions, at communication points only.
+//! Scenarios: timed and conditional actions during a run, at communication points only.
 //!
-//! Actions on signals change rows of the coupling matrix. So they act between output and input, the source's own output
-//! stays what it is, and every method sees the system as it is from then on: no correction pays back what a fault took.
+//! Actions on signals change rows of the coupling matrix. So they act between output and input, the output itself keeps its
+//! value, and every method sees the changed system: no correction compensates an injected fault.
 //! Windows end at timed actions. After an action the outputs are read again and put into the traces as second samples of
-//! the same instant, which is how fits know a jump that they must not look across.
+//! the same instant, which marks a jump that extrapolations must not look across.
 
 use cosimo_core::error::StepError;
 use cosimo_core::registry::{OpenRequest, Registry, Value, suggest};
@@ -17,27 +17,27 @@ use crate::plan::{Layout, Links, Ports};
 use crate::simulator_pool::Task;
 use crate::state_walk::StateWalk;
 
-/// Events that are kept one by one; a condition that flutters is only counted beyond.
+/// The number of logged events; beyond it they are only counted, since a condition may toggle without end.
 const KEPT: usize = 1000;
 
-/// The actions of a run and what became of them.
+/// The actions of a run and their progress.
 #[derive(Debug)]
 pub struct Scenario {
     actions: Vec<PlannedAction>,
-    /// The coupling matrix as nobody has touched it.
+    /// The coupling matrix without actions.
     untouched: Couplings,
-    /// Per input: the signal is `factor` times what it should be, plus `offset`.
+    /// Per input: the signal is `factor` times the coupled value, plus `offset`.
     changes: Vec<SignalChange>,
-    /// Per input: its signal was tampered with at some time.
+    /// Per input: an action has changed its signal at some time.
     tampered: Vec<bool>,
-    /// Per tunable parameter that is named: simulator, place, and its value if it was changed.
+    /// Per tunable parameter that is named: simulator, index, and its value if it was changed.
     tuned: Vec<(usize, usize, Option<f64>)>,
-    /// Parameters that are wired to outputs.
+    /// Parameters that are connected to outputs.
     followed: Vec<FollowedParameter>,
     events: Vec<(Time, usize)>,
     more_events: u64,
     stopped: bool,
-    /// Actions that are due at the present point.
+    /// Scratch: actions that are due at the present point.
     due: Vec<usize>,
 }
 
@@ -52,10 +52,10 @@ struct PlannedAction {
 #[derive(Debug)]
 enum ActionTrigger {
     At(Time),
-    /// `held` is whether it was true at the last point.
+    /// Fires on a rising edge; `held`: it was true at the last point.
     True {
         condition: Expression,
-        /// The places of its ports.
+        /// The indices of its ports.
         ends: Vec<PowerVariable>,
         once: bool,
         held: bool,
@@ -68,12 +68,12 @@ enum ActionEffect {
         input: usize,
         value: f64,
     },
-    /// Inputs with the gain of the output that was named, or 1.
+    /// Inputs with the gain of the named output, or 1.
     Signal {
         inputs: Vec<(usize, f64)>,
         deed: Effect,
     },
-    /// A place in `tuned`.
+    /// An index into `tuned`.
     Tune {
         place: usize,
         value: f64,
@@ -81,10 +81,10 @@ enum ActionEffect {
     Stop,
 }
 
-/// A parameter that is a sum of outputs at every communication point, as columns of a table are.
+/// A parameter that is set to a sum of outputs at every communication point, such as the column of a table.
 #[derive(Debug)]
 struct FollowedParameter {
-    /// A place in `tuned`.
+    /// An index into `tuned`.
     place: usize,
     /// Outputs and their gains.
     terms: Vec<(usize, f64)>,
@@ -100,7 +100,7 @@ struct SignalChange {
 const NO_CHANGE: SignalChange = SignalChange { factor: 1.0, offset: 0.0 };
 
 impl Scenario {
-    /// Without actions, for a number of inputs.
+    /// A scenario without actions yet.
     fn idle(inputs: usize, actions: usize) -> Scenario {
         Scenario {
             actions: Vec::new(),
@@ -116,7 +116,7 @@ impl Scenario {
         }
     }
 
-    /// A scenario that also takes changes from outside, between two steps: of each input and each tunable parameter.
+    /// Also accepts changes by the caller between two steps, of each input and each tunable parameter.
     pub(crate) fn open_to_changes(scenario: Option<Scenario>, layout: &Layout) -> Scenario {
         let mut scenario = scenario.unwrap_or_else(|| Scenario::idle(layout.topology.shape.inputs, 0));
         for (member, interface) in layout.topology.interfaces.iter().enumerate() {
@@ -129,7 +129,7 @@ impl Scenario {
         scenario
     }
 
-    /// Sets inputs that are not connected, at the present communication point. Says whether a value is new.
+    /// Sets unconnected inputs at the present communication point. Returns whether a value changed.
     pub(crate) fn set_inputs(
         &mut self,
         island: &mut Island,
@@ -149,7 +149,7 @@ impl Scenario {
         Ok(jumps)
     }
 
-    /// Sets a tunable parameter at the present communication point. `None` where there is no such parameter.
+    /// Sets a tunable parameter at the present communication point. `None`: there is no such parameter.
     pub(crate) fn set_parameter(
         &mut self,
         island: &mut Island,
@@ -160,7 +160,7 @@ impl Scenario {
         Some(self.change(place, value, island).and_then(|()| jump(island)))
     }
 
-    /// The place of a parameter in `tuned`.
+    /// The index of a parameter in `tuned`.
     fn place_of(&self, member: usize, parameter: usize) -> Option<usize> {
         self.tuned.iter().position(|tuned| (tuned.0, tuned.1) == (member, parameter))
     }
@@ -176,7 +176,7 @@ impl Scenario {
         island.rest(Task::Tune { member: *member, parameter: *parameter, value })
     }
 
-    /// Resolves all names; everything that is wrong is told.
+    /// Resolves all names and reports all problems.
     pub(crate) fn plan(
         system: &System,
         ports: &Ports<'_>,
@@ -227,8 +227,8 @@ impl Scenario {
         let rigid = ports.interfaces.iter().position(|interface| !interface.abilities.variable_step);
         if let (Some(rigid), Some(action)) = (rigid, scenario.actions.iter().find(timed)) {
             let message = format!(
-                "component `{}` takes steps of one size only, so `{}` happens at the first communication point at or after \
-                 its instant",
+                "component `{}` has a fixed step size: action `{}` happens at the first communication point at or after its \
+                 time",
                 ports.names[rigid], action.name
             );
             problems.push(Problem::warning("scenario/instant", message, 0..0));
@@ -252,7 +252,7 @@ impl Scenario {
         if !unfound.is_empty() {
             return Err(unfound.into_iter().flatten().map(|problem| *problem).collect());
         }
-        // Where it begins with the right value, nothing has to be changed at the start.
+        // With the right value from the start nothing has to be set there.
         let name = &ports.interfaces[member].tunable[place];
         let given = system.components[member].parameters.iter().rev().find(|(known, ..)| known == name);
         self.tuned.push((member, place, given.and_then(|(_, value, _)| value.number())));
@@ -270,7 +270,7 @@ impl Scenario {
         let (member, place) = tunable(target, ports)?;
         let (name, parameter) = (&ports.names[member], &ports.interfaces[member].tunable[place]);
         let wrong = |message: String| Problem::error("scenario/parameter", message, target.1.clone());
-        // Whether the simulator takes the value is known by trying it from the start.
+        // Opening the simulator with the value is the only way to check that it is valid.
         let component = &system.components[member];
         let given = component.parameters.iter().filter(|(known, ..)| known != parameter);
         let mut parameters: Vec<(String, Value)> =
@@ -295,13 +295,13 @@ impl Scenario {
         Ok(ActionEffect::Tune { place, value })
     }
 
-    /// Before anything has happened.
+    /// At the start of the run, before the first step.
     pub(crate) fn begin(&mut self, island: &mut Island) -> Result<(), StepError> {
         self.untouched = island.layout.topology.couplings.clone();
         self.act(island)
     }
 
-    /// Does what is due at the present point, and says up to when the next window may go.
+    /// Performs what is due at the present point and limits the next window.
     pub(crate) fn act(&mut self, island: &mut Island) -> Result<(), StepError> {
         self.due.clear();
         for (index, action) in self.actions.iter_mut().enumerate() {
@@ -340,7 +340,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Changes parameters whose wires carry another value now. Says whether there were any.
+    /// Sets parameters whose connected value changed. Returns whether there were any.
     fn keep_up(&mut self, island: &mut Island) -> Result<bool, StepError> {
         let mut changed = false;
         for index in 0..self.followed.len() {
@@ -355,7 +355,7 @@ impl Scenario {
         Ok(changed)
     }
 
-    /// Says whether something was changed.
+    /// Returns whether a value was changed.
     fn perform(&mut self, index: usize, island: &mut Island) -> Result<bool, StepError> {
         match &self.actions[index].what {
             &ActionEffect::Set { input, value } => {
@@ -390,7 +390,7 @@ impl Scenario {
         Ok(true)
     }
 
-    /// What the island must know: the next instant, signals that nobody may correct, and how many are changed.
+    /// Passes to the island: the next instant, signals that must not be corrected, and how many are changed.
     fn show(&self, island: &mut Island) {
         let pending = self.actions.iter().filter(|action| !action.done);
         let instants = pending.filter_map(|action| match action.when {
@@ -415,13 +415,13 @@ impl Scenario {
         self.stopped
     }
 
-    /// What was done when, in order; and how many more times beyond those that are kept.
+    /// The logged actions in order, by time and name; and how many more there were.
     pub fn events(&self) -> (impl Iterator<Item = (Time, &str)>, u64) {
         let event = |(time, index): &(Time, usize)| (*time, self.actions[*index].name.as_str());
         (self.events.iter().map(event), self.more_events)
     }
 
-    /// Whether a signal of the bond was ever tampered with.
+    /// Whether an action ever changed a signal of the bond.
     pub(crate) fn touched(&self, bond: &Bond) -> bool {
         let mut ends = bond.sides.iter().flat_map(|side| [side.effort, side.flow]);
         ends.any(|end| matches!(end, PowerVariable::Input(input) if self.tampered[input]))
@@ -431,7 +431,7 @@ impl Scenario {
         self.actions.len() + self.followed.len()
     }
 
-    /// Whether it has actions; there may be nothing but parameters that are wired.
+    /// Whether it has actions; there may be only parameters that are connected.
     pub(crate) fn acts(&self) -> bool {
         !self.actions.is_empty()
     }
@@ -467,7 +467,7 @@ impl Scenario {
         }
     }
 
-    /// Does again what was done before a checkpoint, on an island at its start.
+    /// Repeats the changes made before a checkpoint, on an island at its start.
     pub(crate) fn redo(&self, island: &mut Island) -> Result<(), StepError> {
         for (input, change) in self.changes.iter().enumerate() {
             apply(input, *change, &self.untouched, island);
@@ -482,10 +482,10 @@ impl Scenario {
     }
 }
 
-/// The simulator and the place of a tunable parameter.
+/// The simulator and the index of a tunable parameter.
 fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usize), Problem> {
     let wrong = |message: String| Problem::error("scenario/parameter", message, span.clone());
-    // Names of components may have dots; the longest that fits is meant.
+    // Names of components may have dots; the longest match counts.
     let owners = ports.names.iter().enumerate();
     let owner = owners
         .filter_map(|(member, name)| {
@@ -494,7 +494,7 @@ fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usi
         .max_by_key(|(_, name, _)| name.len());
     let Some((member, name, parameter)) = owner else {
         return Err(match path.split_once('.') {
-            None => wrong(format!("`{path}` is no parameter"))
+            None => wrong(format!("`{path}` is not a parameter"))
                 .hint("parameters are written `component.parameter`, as in `chassis.mc`"),
             Some((name, _)) => wrong(format!("no component is called `{name}`"))
                 .hint(suggest(name, ports.names.iter().map(String::as_str))),
@@ -503,10 +503,9 @@ fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usi
     let tunable = &ports.interfaces[member].tunable;
     let place = tunable.iter().position(|known| known == parameter).ok_or_else(|| {
         let message =
-            format!("component `{name}` has no parameter `{parameter}` that may change during a run");
+            format!("component `{name}` has no tunable parameter `{parameter}`");
         wrong(message).hint(match tunable.is_empty() {
-            true => "none of its parameters may; units for co-simulation say so by `variability=\"tunable\"`"
-                .into(),
+            true => "it has no tunable parameters; co-simulation FMUs declare them by `variability=\"tunable\"`".into(),
             false => suggest(parameter, tunable.iter().map(String::as_str)),
         })
     })?;
@@ -516,24 +515,24 @@ fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usi
 fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>) -> Option<ActionTrigger> {
     let (start, stop) = (system.experiment.start, system.experiment.stop);
     if time < start {
-        let message = format!("`at` must not lie before the start of the run, {start} s, got {time}");
+        let message = format!("`at` must not be before the start of the run at {start} s, got {time}");
         problems.push(Problem::error("scenario/instant", message, span.clone()));
         return None;
     }
     if time > stop {
         let message =
-            format!("the action at {time} s lies behind the end of the run, {stop} s, and never happens");
+            format!("the action at {time} s never happens: the run ends at {stop} s");
         problems.push(Problem::warning("scenario/instant", message, span.clone()));
     }
     Time::new(time).map(ActionTrigger::At)
 }
 
-/// As `Ports::find`, told as a problem of the scenario.
+/// As `Ports::find`, reported as a problem of the scenario.
 fn find((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<PowerVariable, Problem> {
     ports.find(path, span).map_err(|unfound| match unfound {
         Some(problem) => Problem { code: "scenario/port", ..*problem },
         None => {
-            let message = format!("`{path}` cannot be looked up, because its component cannot be opened");
+            let message = format!("`{path}` cannot be resolved: its component cannot be opened");
             wrong_port(message, span)
         }
     })
@@ -554,12 +553,12 @@ fn undriven(
     match find(target, ports)? {
         PowerVariable::Input(input) if links.rows[input].is_empty() => Ok(ActionEffect::Set { input, value }),
         PowerVariable::Input(input) => wrong(
-            format!("`{path}` is driven by {}, so it cannot be set", links.drivers[input].join(" and ")),
-            format!("write `override = \"{path}\"` to put something else in the place of its signal"),
+            format!("`{path}` cannot be set: it is driven by {}", links.drivers[input].join(" and ")),
+            format!("write `override = \"{path}\"` to replace its signal"),
         ),
         PowerVariable::Output(_) => wrong(
-            format!("`{path}` is an output, an input is expected"),
-            format!("write `override = \"{path}\"` to change what others are told of it"),
+            format!("expected an input, but `{path}` is an output"),
+            format!("write `override = \"{path}\"` to replace its value in connected inputs"),
         ),
     }
 }
@@ -575,7 +574,7 @@ fn signal(
     let inputs = match find(target, ports)? {
         PowerVariable::Input(input) if links.rows[input].is_empty() => {
             return wrong(
-                format!("nobody drives `{path}`, so it has no signal to change"),
+                format!("input `{path}` is not connected, so it has no signal to change"),
                 format!("write `set = \"{path}\"` and `to = 1.0`"),
             );
         }
@@ -587,7 +586,7 @@ fn signal(
                 if row.len() > 1 {
                     let name = ports.path(PowerVariable::Input(input));
                     return wrong(
-                        format!("`{path}` is only one part of what `{name}` is told"),
+                        format!("`{path}` is only one term of the sum that drives `{name}`"),
                         format!("name the input instead: `{name}`"),
                     );
                 }
@@ -595,8 +594,8 @@ fn signal(
             }
             if inputs.is_empty() {
                 return wrong(
-                    format!("nobody is told `{path}`, so there is no signal to change"),
-                    "name an output that is connected, or an input".into(),
+                    format!("output `{path}` is not connected, so there is no signal to change"),
+                    "name a connected output or input".into(),
                 );
             }
             inputs
@@ -605,11 +604,11 @@ fn signal(
     Ok(ActionEffect::Signal { inputs, deed })
 }
 
-/// The places of all ports in a condition, in the order in which they stand there.
+/// The indices of all ports in a condition, in the order of the text.
 fn places(condition: &Expression, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Vec<PowerVariable> {
     let mut ends = Vec::new();
     for (path, span) in condition.ports() {
-        // Of a name that is both, the output: it is what the simulator says itself.
+        // A name may be both; the output is the computed one.
         let end = ports.output(path, span).map(PowerVariable::Output);
         match end.or_else(|_| find((path, span), ports)) {
             Ok(end) => ends.push(end),
@@ -619,13 +618,13 @@ fn places(condition: &Expression, ports: &Ports<'_>, problems: &mut Vec<Problem>
     ends
 }
 
-/// Of outputs as the others see them, and of inputs as they follow from them.
+/// Evaluates a condition on the newest outputs and the inputs that follow from them.
 fn holds(condition: &Expression, ends: &[PowerVariable], island: &Island) -> bool {
     let (outputs, mut ends) = (island.board.traces.newest(), ends.iter());
     let mut value = |_: &str| match ends.next() {
         Some(PowerVariable::Output(output)) => outputs[*output],
         Some(PowerVariable::Input(input)) => island.layout.topology.couplings.value(*input, outputs),
-        None => unreachable!("every port of a condition has a place"),
+        None => unreachable!("every port of a condition has an index"),
     };
     condition.value(island.clock.now().seconds(), &mut value) == 1.0
 }
@@ -634,12 +633,12 @@ fn apply(input: usize, change: SignalChange, untouched: &Couplings, island: &mut
     island.layout.topology.couplings.set_row(input, untouched, change.factor, change.offset);
 }
 
-/// Everybody hears the new inputs at the present instant, and what they say then becomes a second sample of it.
+/// Sets the new inputs at the present instant; the resulting outputs become a second sample of it.
 fn jump(island: &mut Island) -> Result<(), StepError> {
     let at = island.clock.now();
     let board = &mut island.board;
     board.paces.jump();
-    // A row may show what the step left and what was applied in it, so both are put aside meanwhile.
+    // A row may show the outputs and applied inputs of the step, so both are saved and restored.
     board.offsets.copy_from_slice(&board.buffers.segments);
     board.scratch_left.copy_from_slice(&board.buffers.outputs);
     board.stashed.copy_from_slice(board.traces.newest());
@@ -650,7 +649,7 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
         settling.begin_from(size);
         settling.all(false)?;
         settling.in_order()?;
-        // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
+        // Once more, so that inputs and outputs of all simulators are consistent.
         if settling.order().steps.is_empty() { Ok(()) } else { settling.all(false) }
     })?;
     let Island { board, layout, .. } = island;

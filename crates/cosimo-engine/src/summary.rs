@@ -1,7 +1,6 @@
-//! What a run came to, in numbers and in words.
+//! The summary of a run: numbers and a verdict.
 //!
-//! The words are about the energy defect. They never claim a bound on the state error: residual energy does
-//! not bound it.
+//! The verdict is about the energy defect. It never claims a bound on the state error: residual energy does not bound it.
 
 use cosimo_core::Bond;
 use cosimo_core::method::IdentificationStatus;
@@ -15,53 +14,66 @@ use crate::lines::{LineNetworkTotals, LineTotals};
 use crate::run::{EndRequest, Run};
 use crate::step_limits::Counters;
 
-/// Below this share of the exchanged energy a defect is called small, above the second one large. A rule of
-/// thumb, printed with the verdict so that nobody has to guess it.
+/// Up to `SMALL` of the exchanged energy a defect is called small, above `LARGE` large. A rule of thumb, printed with the
+/// verdict.
 const SMALL: f64 = 1e-3;
 const LARGE: f64 = 1e-2;
 
+/// The totals of a run and its verdict.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     /// Some input is driven by a simulator.
     pub coupled: bool,
+    /// The time reached, in seconds.
     pub time: f64,
+    /// Whether the run is complete.
     pub finished: bool,
-    /// Who ended the run before its stop time, if a component did.
+    /// The component that ended the run before its stop time, if one did.
     pub ended: Option<EndRequest>,
+    /// Steps, rejections and evaluations; with lines, summed over islands.
     pub counters: Counters,
+    /// The mean size of steps in seconds.
     pub mean_step: f64,
+    /// The largest error indicator.
     pub worst_indicator: f64,
+    /// Energy totals of bonds and lines.
     pub bonds: Vec<BondSummary>,
+    /// The worst verdict of all bonds.
     pub verdict: Verdict,
-    /// Components with steps of their own.
+    /// Multi-rate components.
     pub own_steps: Vec<OwnSteps>,
-    /// Islands and lines, where there are lines.
+    /// Islands and lines, for systems with lines.
     pub net: Option<LineNetworkTotals>,
-    /// Corrections that find out how simulators answer, by name, and what they have found out.
+    /// Corrections that identify simulator responses, by name, and their status.
     pub learned: Vec<(&'static str, IdentificationStatus)>,
-    /// What a scenario did, with the time in seconds; of endless ones the first.
+    /// Actions of the scenario with their times in seconds; the first ones, if there are very many.
     pub events: Vec<(f64, String)>,
-    /// How many more there were.
+    /// How many more actions there were.
     pub more_events: u64,
     /// Bonds whose signals the scenario changed.
     pub tampered: Vec<String>,
 }
 
-/// How many steps of its own a component made.
+/// The steps of a multi-rate component.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct OwnSteps {
+    /// The name of the component.
     #[serde(rename = "component")]
     pub name: String,
-    /// The size that was asked for, in seconds.
+    /// The requested size, in seconds.
     pub size: f64,
+    /// How many steps it made.
     pub steps: u64,
 }
 
+/// The energy balance of a bond over a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct BondSummary {
+    /// The name of the bond.
     pub name: String,
+    /// Energies in joules.
     #[serde(flatten)]
     pub totals: BondTotals,
     /// The energy defect as a share of the exchanged energy.
@@ -73,19 +85,22 @@ pub struct BondSummary {
     pub power_error: f64,
 }
 
-/// The better before the worse.
+/// How large the energy defect is; better verdicts order before worse ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verdict {
     /// No bond, or none that transmitted anything: nothing was measured.
     #[default]
     Unmeasured,
+    /// Up to 0.1 % of the exchanged energy.
     Small,
+    /// Between the two limits.
     Noticeable,
+    /// Above 1 % of the exchanged energy.
     Large,
 }
 
 impl Verdict {
-    /// By the energy defect as a share of the exchanged energy. One that is no number has grown beyond all.
+    /// By the energy defect as a share of the exchanged energy; NaN is `Large`.
     pub fn of(share: f64) -> Verdict {
         if share <= SMALL {
             Verdict::Small
@@ -96,7 +111,7 @@ impl Verdict {
         }
     }
 
-    /// Stable, for scripts.
+    /// The stable name, for scripts.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Unmeasured => "unmeasured",
@@ -108,7 +123,7 @@ impl Verdict {
 }
 
 impl BondSummary {
-    /// What it came to in so many seconds.
+    /// From the totals over `elapsed` seconds.
     pub fn of(name: &str, totals: &BondTotals, elapsed: f64) -> BondSummary {
         BondSummary {
             name: name.into(),
@@ -118,14 +133,14 @@ impl BondSummary {
         }
     }
 
-    /// Of all bonds of an island, so far.
+    /// Summaries of all bonds of an island, so far.
     pub(crate) fn all(island: &Island) -> Vec<BondSummary> {
         let elapsed = island.clock.now().seconds() - island.layout.limits.start.seconds();
         let bonds = island.layout.topology.bonds.iter().zip(&island.board.ledger.totals);
         bonds.map(|(bond, totals)| BondSummary::of(&bond.name, totals, elapsed)).collect()
     }
 
-    /// A line keeps its energy while its delay stays; what it made or lost is its defect.
+    /// A line conserves energy while its delay stays; what it creates or loses is its defect.
     fn of_line(line: &LineTotals, elapsed: f64) -> BondSummary {
         let [a, b] = &line.ends;
         let totals = BondTotals {
@@ -137,7 +152,7 @@ impl BondSummary {
         BondSummary::of(&line.name, &totals, elapsed)
     }
 
-    /// Where nothing was transmitted nothing could be lost: that is no praise.
+    /// Without transmitted energy there is no defect either, which proves nothing.
     pub fn verdict(&self) -> Verdict {
         if self.totals.exchanged == 0.0 && self.totals.residual_absolute == 0.0 {
             Verdict::Unmeasured
@@ -146,10 +161,10 @@ impl BondSummary {
         }
     }
 
-    /// The verdict for a person.
+    /// The verdict as a sentence.
     pub fn words(&self) -> String {
         match self.verdict() {
-            Verdict::Unmeasured => "nothing is transmitted, the energy defect says nothing".into(),
+            Verdict::Unmeasured => "no power is transmitted; the energy defect shows nothing".into(),
             verdict => format!("{}: {} {}", self.defect(), verdict.word(), limits()),
         }
     }
@@ -169,6 +184,7 @@ fn limits() -> String {
 }
 
 impl Summary {
+    /// The summary of a run so far.
     pub fn of(run: &Run) -> Summary {
         let mut counters = run.counters();
         let elapsed = run.time().seconds() - run.layout().limits.start.seconds();
@@ -176,7 +192,7 @@ impl Summary {
         let net = run.net();
         let mut clocks = 1.0;
         if let Some(net) = &net {
-            // Steps are those of the islands; the run itself only looks on.
+            // Steps are those of the islands; the run itself takes none.
             counters.steps = net.islands.iter().map(|island| island.steps).sum();
             counters.rejected = net.islands.iter().map(|island| island.taken_back).sum();
             counters.evaluations = net.islands.iter().map(|island| island.evaluations).sum();
@@ -214,7 +230,7 @@ impl Summary {
         }
     }
 
-    /// The verdict for a person.
+    /// The verdict as a text.
     pub fn text(&self) -> String {
         let worst = self.bonds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
         let defect = worst.map_or(String::new(), BondSummary::defect);
@@ -223,14 +239,14 @@ impl Summary {
         let silence = if silent.is_empty() || self.verdict == Verdict::Unmeasured {
             String::new()
         } else {
-            format!(" Nothing is transmitted by {silent}, whose defect says nothing.")
+            format!(" No power is transmitted by {silent}; the energy defect shows nothing there.")
         };
         let tampered = if self.tampered.is_empty() {
             String::new()
         } else {
             format!(
-                " The scenario changed signals of {}: what that did to the energy is in the defect, too, which says \
-                 nothing about the coupling as long as it lasts.",
+                " The scenario changed signals of {}: the energy defect includes that change and does not measure the \
+                 coupling while it lasts.",
                 quoted(&self.tampered)
             )
         };
@@ -238,28 +254,27 @@ impl Summary {
         let words = match self.verdict {
             Verdict::Unmeasured if !self.coupled => {
                 String::from(
-                    "nothing is coupled, so there is nothing to measure: the result is as good as the simulator itself.",
+                    "nothing to check: no components are coupled.",
                 )
             }
             Verdict::Unmeasured if !silent.is_empty() => format!(
-                "nothing is transmitted by {silent}, so that the energy defect says nothing: where no power flows, errors of \
-                 the coupling do not show in it."
+                "no power is transmitted by {silent}: the energy defect does not show coupling errors there. For signal \
+                 errors run `cosimo verify`."
             ),
             Verdict::Unmeasured => {
                 "nothing was measured: the system has no power bond. Declare a `[[bond]]` where an effort and a flow \
-                 are exchanged to learn what the coupling does to the energy."
+                 are exchanged to measure the energy defect of the coupling."
                     .into()
             }
             Verdict::Small => format!(
-                "{defect}: small {limits}. The coupling conserved energy well. That is no bound on the error of any signal, \
-                 which `cosimo verify` estimates."
+                "{defect}: small {limits}. This does not bound the error of any signal; for signal errors run `cosimo verify`."
             ),
             Verdict::Noticeable => format!(
-                "{defect}: noticeable {limits}. How far signals are off is another question, which `cosimo verify` answers \
-                 by smaller steps."
+                "{defect}: noticeable {limits}. For signal errors run `cosimo verify`."
             ),
             Verdict::Large => format!(
-                "{defect}: large {limits}. Do not rely on this result; take smaller steps, a correction, or another cut."
+                "{defect}: large {limits}. Do not rely on this result: reduce the step, enable a correction \
+                 (`cosimo methods` lists them), or split the model elsewhere."
             ),
         };
         words + &silence + &tampered

@@ -1,5 +1,5 @@
-//! From a system with lines to islands: the coupling graph is cut at the lines, every piece gets a clock and a method of its own,
-//! and simulators that show them take the place of the components.
+//! From a system with lines to islands: the coupling graph is cut at the lines, and every part gets its own clock and method.
+//! A merged view takes the place of the components.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -21,17 +21,17 @@ use super::single::SingleBlueprint;
 use super::terminal::Terminal;
 use crate::plan::{Draft, Line, Links, Ports};
 
-/// Rows of a run whose file does not say how many.
+/// The default number of rows of a run.
 const ROWS: f64 = 1000.0;
 
-/// One piece, by the indices of its components.
+/// One island, by the indices of its components.
 pub(super) struct IslandMembers {
     pub(super) members: Vec<usize>,
     /// Line, side and member, in the order of members and their inputs.
     ends: Vec<(usize, usize, usize)>,
-    /// One simulator that nobody but lines talks to.
+    /// One simulator, connected by lines only.
     alone: bool,
-    /// The method, where it is not everybody's: which of the declared ones.
+    /// The index of its `[island]` declaration, if there is one.
     island: Option<usize>,
 }
 
@@ -45,7 +45,7 @@ impl IslandMembers {
     }
 }
 
-/// The islands, and the system that shows them: components that nothing connects, and the lines.
+/// The islands and their merged view: components without connections, and the lines.
 pub(crate) fn form(
     mut draft: Draft<'_>,
     registry: &Registry,
@@ -104,19 +104,19 @@ pub(crate) fn form(
     Some(Draft { formed: Some(IslandPlan { seeds, shown }), ..whole })
 }
 
-/// One piece and what concerns it.
+/// One island and its context.
 struct IslandCut<'a> {
     piece: &'a IslandMembers,
     links: &'a Links,
     ports: &'a Ports<'a>,
-    /// Per component: how efforts reach it.
+    /// Per component: how efforts are applied.
     ways: &'a [Boundary],
-    /// Of each line, at the start.
+    /// Per line: the effort at the start.
     efforts: &'a [f64],
 }
 
 impl IslandCut<'_> {
-    /// The ends of lines at the piece.
+    /// The line ends of the island.
     fn ends(&self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Vec<EndState>> {
         let IslandCut { piece, links, ports, .. } = self;
         let mut ends = Vec::new();
@@ -128,8 +128,8 @@ impl IslandCut<'_> {
             let varies = interface.abilities.variable_step;
             if decl.steady.is_some() && !varies {
                 let message = format!(
-                    "line `{}`: `{name}` takes steps of one size only, so that a longer delay would save it nothing; its side \
-                     stays as short as it is",
+                    "line `{}`: `{name}` has a fixed step size and gains nothing from a longer delay; the delay of its side stays \
+                     constant",
                     found.name
                 );
                 problems.push(Problem::warning("plan/line-step", message, decl.span.clone()).about(name));
@@ -151,7 +151,7 @@ impl IslandCut<'_> {
         Some(ends)
     }
 
-    /// A simulator of the piece at its ends, which are neighbours.
+    /// Wraps a simulator with its line ends, which are consecutive.
     fn terminal(&self, member: usize, simulator: Box<dyn Simulator>, ends: &IslandEnds) -> Terminal {
         let ends_of = |(.., owner): &(usize, usize, usize)| *owner == member;
         let first = self.piece.ends.iter().position(ends_of).unwrap_or(0);
@@ -164,7 +164,7 @@ impl IslandCut<'_> {
     }
 }
 
-/// What remains connected when lines are cut.
+/// The connected parts when lines are cut.
 fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<IslandMembers> {
     let count = ports.names.len();
     let mut group: Vec<usize> = (0..count).collect();
@@ -207,7 +207,7 @@ fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<IslandMembers> {
     pieces
 }
 
-/// The declared islands are found among the pieces by their components.
+/// Assigns declared islands to the parts by their components.
 fn choose_methods(
     pieces: &mut [IslandMembers],
     system: &System,
@@ -227,18 +227,18 @@ fn choose_methods(
             match found {
                 Some((first, other)) if first != piece => refuse(
                     format!(
-                        "`{other}` and `{name}` are not of one island: only lines lead from one to the other"
+                        "`{other}` and `{name}` are in different islands: only lines connect them"
                     ),
                     span,
-                    "name components of one island; one of them is enough",
+                    "list components of one island; one of them is enough",
                 ),
                 _ => found = Some((piece, name)),
             }
         }
         let Some((piece, _)) = found else {
-            // Those that nobody knows have been named already.
+            // Unknown components have been reported already.
             if island.components.is_empty() {
-                refuse("it has no component".into(), &island.span, "name one component of the island");
+                refuse("it lists no component".into(), &island.span, "list one component of the island");
             }
             continue;
         };
@@ -246,7 +246,7 @@ fn choose_methods(
         if let Some(other) = piece.island.replace(index) {
             let other = &system.islands[other].name;
             refuse(
-                format!("that island has a method already, from `[island.{other}]`"),
+                format!("`[island.{other}]` declares the same island"),
                 &island.span,
                 "keep one of them",
             );
@@ -257,8 +257,7 @@ fn choose_methods(
             problems.push(Problem::warning(
                 "plan/island-method",
                 format!(
-                    "`[island.{}]` is `{name}` alone: there is nothing that a method could couple, and only the size of its \
-                     steps is read",
+                    "`[island.{}]` contains `{name}` only: there is nothing to couple, and only its step size is used",
                     island.name
                 ),
                 island.span.clone(),
@@ -267,7 +266,7 @@ fn choose_methods(
     }
 }
 
-/// How efforts reach a component, with a word on why.
+/// How efforts are applied to a component, with a warning that explains it.
 fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Boundary {
     let can = ports.interfaces[component].abilities;
     let name = &ports.names[component];
@@ -295,34 +294,33 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
             };
             let refused = match wanted {
                 Boundary::Held => Some(problem(
-                    "an effort that is held from the start of a step delays it by half a step more, and that is unstable"
-                        .into(),
-                    "leave `boundary` out, or take \"mid-step\"",
+                    "an effort held from the start of a step adds half a step of delay, which is unstable".into(),
+                    "remove `boundary`, or use \"mid-step\"",
                 )),
                 Boundary::Inside if !can.wave_boundary => Some(problem(
-                    format!("`{name}` cannot have the effort follow its flow inside of its steps"),
-                    "only native models with a solver of their own and FMUs for model exchange can; leave `boundary` out",
+                    format!("`{name}` cannot evaluate the line inside of its steps"),
+                    "only native models with an own solver and model-exchange FMUs can; remove `boundary`",
                 )),
                 Boundary::Corrected if !can.rollback => Some(problem(
-                    format!("`{name}` cannot go back, so that no step can be tried"),
-                    "take `boundary = \"semi-implicit\"` and say `mass_a` or `mass_b`",
+                    format!("`{name}` does not support rollback, so trial steps are not possible"),
+                    "use `boundary = \"semi-implicit\"` and give `mass_a` or `mass_b`",
                 )),
                 Boundary::Best => Some(problem(
-                    format!("`{name}` can neither go back nor have the effort follow its flow, and how heavy it is nobody says"),
-                    "say the mass that the line moves there: `mass_a` or `mass_b`, effort per rate of the flow",
+                    format!("`{name}` neither supports rollback nor evaluates the line inside of its steps, and its mass is not given"),
+                    "give the mass at that side of the line: `mass_a` or `mass_b`, effort per rate of the flow",
                 )),
                 Boundary::SemiImplicit if !known && !can.rollback => Some(problem(
-                    format!("how heavy `{name}` is nobody says, and it cannot go back to be tried"),
-                    "say the mass that the line moves there: `mass_a` or `mass_b`, effort per rate of the flow",
+                    format!("the mass of `{name}` is not given, and without rollback it cannot be measured"),
+                    "give the mass at that side of the line: `mass_a` or `mass_b`, effort per rate of the flow",
                 )),
                 _ => None,
             };
-            // Said once for both sides.
+            // Reported once for both sides.
             problems.extend(refused.filter(|_| wanted != Boundary::Held || side == 0));
             match chosen {
                 Some((before, other)) if before != wanted => problems.push(problem(
-                    format!("`{name}` is told another `boundary` by line `{other}`"),
-                    "one simulator has one way",
+                    format!("`boundary` at `{name}` differs from that of line `{other}`"),
+                    "use one `boundary` for all lines of a component",
                 )),
                 _ => chosen = Some((wanted, &line.name)),
             }
@@ -331,14 +329,14 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
     let Some((way, line)) = chosen else { return Boundary::MidStep };
     let words = match way {
         Boundary::Inside | Boundary::Held | Boundary::Best => return way,
-        Boundary::Corrected => "each step is tried twice before it is taken, to see how the flow answers",
-        Boundary::SemiImplicit => "the flow is expected to answer as its mass lets it",
-        _ => "one value per step, with the flow as it was at its start",
+        Boundary::Corrected => "two trial steps measure the response of the flow",
+        Boundary::SemiImplicit => "the response of the flow is predicted from its mass",
+        _ => "one value per step, with the flow at the start of the step",
     };
     problems.push(
         Problem::warning(
             "plan/line-boundary",
-            format!("line `{line}`: the effort at `{name}` is made before each step: {words}"),
+            format!("line `{line}`: the effort at `{name}` is computed before each step: {words}"),
             draft.system.components[component].source_span.clone(),
         )
         .about(name),
@@ -346,7 +344,7 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
     way
 }
 
-/// Delays that may differ while each end has an impedance of its own make energy where the heavier side has the longer one.
+/// Different delays with separate impedances create energy if the heavier side has the longer delay.
 fn warning_delays(line: &Line, problems: &mut Vec<Problem>) {
     let decl = &line.decl;
     if decl.impedances == Impedances::Own
@@ -357,21 +355,21 @@ fn warning_delays(line: &Line, problems: &mut Vec<Problem>) {
             Problem::warning(
                 "plan/line-asymmetric",
                 format!(
-                    "line `{}` may be longer for side {longer}: if that is the heavier side, the line makes energy",
+                    "line `{}` may have a longer delay for side {longer}: if that is the heavier side, the line creates energy",
                     line.name
                 ),
                 decl.span.clone(),
             )
-            .hint("`impedances = \"common\"` makes none, and saves a little less"),
+            .hint("`impedances = \"common\"` creates none, and saves slightly fewer steps"),
         );
     }
 }
 
-/// A simulator that stretches the line itself has its own idea of what stands still.
+/// A simulator that controls the delay itself also decides when its flow is steady.
 fn warning_owner(line: &Line, side: usize, name: &str, interface: &Interface, output: usize) -> Problem {
     let message = format!(
-        "line `{}`: `{name}` controls the delay of side {} itself, up to {} times its shortest, and tells it by `{}`; it takes \
-         back its own steps, and `steady`, `hold` and `rollback` are not looked at there",
+        "line `{}`: `{name}` controls the delay of side {} itself, up to {} times the shortest one, by its output `{}`; \
+         `steady`, `hold` and `rollback` have no effect there",
         line.name,
         ["a", "b"][side],
         line.decl.most[side],
@@ -379,7 +377,7 @@ fn warning_owner(line: &Line, side: usize, name: &str, interface: &Interface, ou
     );
     Problem::warning("plan/line-owner", message, line.decl.span.clone())
         .about(name)
-        .hint("`impedances = \"common\"` leaves the control to the run")
+        .hint("with `impedances = \"common\"` the run controls it")
 }
 
 /// The effort at the start, in SI units, from the start value of either input.
@@ -393,7 +391,7 @@ fn first_effort(line: &Line, system: &System, ports: &Ports<'_>, problems: &mut 
     match given {
         [Some(a), Some(b)] if (a - b).abs() > 1e-9 * a.abs().max(b.abs()) => {
             let message =
-                format!("line `{}` begins with two efforts: {a} on side a, {b} on side b", line.name);
+                format!("line `{}` has two start efforts: {a} on side a, {b} on side b", line.name);
             problems.push(
                 Problem::error("plan/line-start", message, line.decl.span.clone())
                     .hint("the start values of both effort inputs must be the same"),
@@ -404,7 +402,7 @@ fn first_effort(line: &Line, system: &System, ports: &Ports<'_>, problems: &mut 
     }
 }
 
-/// The size of steps that nobody inside chooses.
+/// The step size of an island whose solver does not choose it.
 fn step(
     piece: &IslandMembers,
     draft: &Draft<'_>,
@@ -420,9 +418,9 @@ fn step(
     });
     let Some((delay, line)) = shortest.min_by(|a, b| a.0.total_cmp(&b.0)) else { return usual };
     let inside = piece.alone && ways[piece.members[0]] == Boundary::Inside;
-    // Whether others hear of every step of its solver.
+    // Whether every internal step is published.
     let shows = inside && ports.interfaces[piece.members[0]].abilities.returns_each_internal_step;
-    // What is refused for another reason needs no warning.
+    // An island that is refused for another reason needs no warning.
     let hides = !shows && piece.members.iter().all(|member| ways[*member] != Boundary::Held);
     let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
     let name = &draft.links.lines[line].name;
@@ -430,9 +428,9 @@ fn step(
     let hidden = || {
         let who = match &piece.names(ports)[..] {
             [alone] => format!("`{alone}`"),
-            names => format!("the island of {}", names.join(", ")),
+            names => format!("the island {}", names.join(", ")),
         };
-        format!("line `{name}`: what {who} does inside of its steps is not published")
+        format!("line `{name}`: internal steps of {who} are not published")
     };
     let inner = |message: String, hint: String| {
         let problem = Problem::warning("plan/line-inner", message, span.clone());
@@ -442,32 +440,31 @@ fn step(
     match given {
         Some(size) if size > delay * (1.0 + 1e-9) && !inside && fixed.is_some() => {
             let message = format!(
-                "line `{name}` has a delay of {delay} s, and `{}` takes steps of {size} s only",
+                "line `{name}` has a delay of {delay} s, shorter than the fixed step of `{}`, {size} s",
                 ports.names[fixed.copied().unwrap_or_default()]
             );
             problems.push(
                 Problem::error("plan/line-step", message, span.clone())
-                    .hint("no step may be longer than the delay: make the delay longer or the step shorter"),
+                    .hint("steps must not be longer than the delay: increase the delay or reduce the step"),
             );
             size
         }
         Some(size) if piece.alone => {
             if hides && size.min(delay) > half * (1.0 + 1e-9) {
                 let message = format!(
-                    "{}, and steps of {:e} s are longer than half the delay: what it sends is a straight line for as long \
-                     as that",
+                    "{}, and steps of {:e} s are longer than half the delay: its signal is linear in between",
                     hidden(),
                     size.min(delay)
                 );
-                problems.push(inner(message, format!("leave the size out, or take at most {half:e} s")));
+                problems.push(inner(message, format!("remove the size, or use at most {half:e} s")));
             }
             size.min(delay)
         }
-        // Its solver knows how long its steps should be.
+        // Its solver chooses the step size.
         None if shows => f64::INFINITY,
         _ => {
             if hides && usual > half * (1.0 + 1e-9) {
-                let message = format!("{}, so that they are of half the delay at most: {half:e} s", hidden());
+                let message = format!("{}, so its steps are limited to half the delay: {half:e} s", hidden());
                 problems.push(inner(message, "a longer delay allows longer steps".into()));
             }
             usual.min(half)
@@ -482,7 +479,7 @@ fn steadiness(
     problems: &mut Vec<Problem>,
 ) -> Option<Box<dyn Steadiness>> {
     let Some(entry) = find(&registry.steadiness, &choice.name) else {
-        let message = format!("line `{}`: `{}` is no way to tell that nothing moves", line.name, choice.name);
+        let message = format!("line `{}`: unknown steadiness criterion `{}`", line.name, choice.name);
         problems.push(Problem::error("plan/unknown-method", message, line.decl.span.clone()));
         return None;
     };
@@ -496,14 +493,14 @@ fn steadiness(
     }
 }
 
-/// Values of inputs that nobody drives.
+/// Values of unconnected inputs.
 fn constants(component: usize, system: &System, interfaces: &[Interface]) -> Vec<f64> {
     let given = |port: &Port| system.components[component].start(&port.name);
     let value = |port: &Port| given(port).or(port.start).unwrap_or(0.0);
     interfaces[component].inputs.iter().map(value).collect()
 }
 
-/// The system as everybody else sees it, and where the islands have what it shows.
+/// The merged view of all islands, and where the islands have its values.
 fn whole(
     system: &System,
     links: &Links,
@@ -525,7 +522,7 @@ fn whole(
                 let place = next();
                 let driven = !links.drivers[ports.blocks[component].inputs.start + input].is_empty();
                 if driven || !piece.alone {
-                    // A port name may stand for an input and an output.
+                    // A port name may be that of an input and of an output.
                     let taken = outputs.iter().any(|output| output.name == port.name);
                     let name = if taken { format!("{}.in", port.name) } else { port.name.clone() };
                     face.outputs.push((Port { name, ..port.clone() }, place));
@@ -557,8 +554,8 @@ fn whole(
             });
             let Some((isle, first)) = at else { continue };
             let words = [
-                ("delay", "s", 1, "delay that this side reads with"),
-                ("still", "1", 2, "1 where this side is judged to stand still"),
+                ("delay", "s", 1, "present delay of this side"),
+                ("still", "1", 2, "1 while this side is steady"),
             ];
             for (name, unit, place, doc) in words {
                 face.outputs.push((Port::new(&format!("{name}_{letter}"), unit, doc), (isle, first + place)));
@@ -594,20 +591,20 @@ fn whole(
         experiment,
         ..System::default()
     };
-    // What is missing was said already.
+    // Unconnected inputs have been reported already.
     let (excused, tuned) = (vec![true; inputs], links.tuned.clone());
     let links = Links { excused, tuned, ..Links::unconnected(inputs) };
     let interfaces = faces.into_iter().map(PortMap::interface).collect();
     (Draft::new(Cow::Owned(system), Vec::new(), interfaces, links), shown)
 }
 
-/// A component or a line as everybody else sees it: ports, and where an island has them.
+/// A component or a line in the merged view: ports, and where an island has their values.
 #[derive(Default)]
 struct PortMap {
     outputs: Vec<(Port, (usize, usize))>,
-    /// Those that nothing drives.
+    /// Unconnected ones.
     inputs: Vec<(Port, (usize, usize))>,
-    /// What it shows can be saved.
+    /// Its state can be serialized.
     freezes: bool,
 }
 
@@ -618,7 +615,7 @@ impl PortMap {
             serialize_state: self.freezes,
             states: false,
             direct_response: false,
-            // It has no feed-through either, so nobody needs to ask for it.
+            // Without feed-through it is never needed.
             jacobian: true,
             ..Abilities::NATIVE
         };

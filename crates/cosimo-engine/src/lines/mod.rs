@@ -1,11 +1,11 @@
-//! Systems with delayed lines: islands with clocks of their own, and what passes between them.
+//! Transmission line modelling (TLM): systems with delayed lines, whose islands have independent clocks.
 //!
-//! A line is the only thing that two islands share. What remains connected when lines are cut is one island. An island
-//! goes on as far as the stamps of the others let it (`end.rs`), one step of its own after the other (`isle.rs`); all of
-//! them move in rounds, between which stamps are delivered (`rounds.rs`). Nobody reads what is newer than the start of his own
-//! step, so the bits do not depend on who was faster. The run owns all of them; its plan lists the components and the lines with
-//! everything that islands show, read between their steps at even instants, so that rows, reports and progress need not know
-//! of islands. To save a run, every island is walked over on its own thread (`walk.rs`).
+//! Islands are the connected parts of a system when its lines are cut; they exchange data by lines only. An island steps as
+//! far as the stamps received from the others allow (`end.rs`, `island.rs`); all islands move in rounds, between which stamps
+//! are delivered (`rounds.rs`). An island never reads stamps newer than the start of its step, so results are bit-identical
+//! for any thread count. The run owns all islands; its plan is a merged view of their components and lines, interpolated at
+//! even instants, so that rows, reports and progress do not depend on islands. Checkpoints serialize every island on its own
+//! thread (`state_walk.rs`).
 
 mod drive;
 mod end;

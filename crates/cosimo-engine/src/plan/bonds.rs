@@ -1,6 +1,5 @@
-//! Power bonds that nobody declared: two wires that go opposite ways between the same two components, and whose units
-//! multiply to a power. Where wires can be paired in several ways, their names decide what is probable, and a person
-//! what is true.
+//! Suggests power bonds: two connections in opposite directions between the same two components, whose physical units
+//! multiply to a power. Where several pairings are possible, names decide which is probable; the user decides.
 
 use std::collections::BTreeSet;
 
@@ -12,37 +11,38 @@ use cosimo_system::{BondDecl, ConnectionDecl, Opposite, PowerPort, Problem, Syst
 use super::Draft;
 use super::ports::Ports;
 
-/// Two wires that may be a bond.
+/// Two connections that may be a bond.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
+    /// The declaration that would replace the connections.
     pub bond: BondDecl,
-    /// Places in [`System::wires`]: of the effort and of the flow.
+    /// Indices in [`System::connections`]: of the effort and of the flow.
     pub wires: [usize; 2],
-    /// Why, in words: `force and velocity`.
+    /// The physical domain: `force and velocity`.
     pub domain: &'static str,
-    /// Of effort and flow, on the side that gives them.
+    /// Physical units of effort and flow, at their outputs.
     pub units: [String; 2],
-    /// How much the names speak for it.
+    /// How well the names match.
     score: u32,
 }
 
-/// Candidates that want the same wires.
+/// Candidates that share connections.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Suggestion {
+    /// All possible pairings.
     pub candidates: Vec<Candidate>,
-    /// Those of them that the names speak for: a choice in which no wire occurs twice. All, where there is nothing to
-    /// choose.
+    /// Indices of the pairings that match by name, without using a connection twice; a single candidate always.
     pub probable: Vec<usize>,
 }
 
 impl Suggestion {
-    /// There is only one way to pair these wires.
+    /// There is only one way to pair these connections.
     pub fn is_certain(&self) -> bool {
         self.candidates.len() == 1
     }
 }
 
-/// Finds them all, or says which simulators keep it from looking.
+/// Finds all candidates; fails if a component cannot be opened.
 pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut draft = Draft::open(system, registry, &mut problems);
@@ -61,7 +61,7 @@ pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Ve
     for (at, (one, effort)) in wires.iter().enumerate() {
         let opposite = |flow: &PowerWire| effort.giver == flow.taker && effort.taker == flow.giver;
         for (other, flow) in wires[at + 1..].iter().filter(|(_, other)| opposite(other)) {
-            // Which of the two is the effort is known from its unit, or does not matter.
+            // Which of the two is the effort follows from its physical unit, or does not matter.
             candidates.extend(
                 Candidate::of([(*one, effort), (*other, flow)], &ports)
                     .or_else(|| Candidate::of([(*other, flow), (*one, effort)], &ports)),
@@ -73,7 +73,7 @@ pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Ve
     Ok(suggestions)
 }
 
-/// A wire that could be one half of a bond: one output, passed on as it is or with its sign changed.
+/// A connection that could be one half of a bond: one output with a gain of 1 or -1.
 struct PowerWire {
     output: usize,
     input: usize,
@@ -103,15 +103,15 @@ impl Candidate {
             (false, false) => Opposite::Neither,
             (true, false) => Opposite::Effort,
             (false, true) => Opposite::Flow,
-            (true, true) => return None, // a bond has one opposite at most
+            (true, true) => return None, // a bond has at most one opposite sign
         };
-        // Side a gives the effort and takes the flow.
+        // On side a the effort is the output.
         let a = [PowerVariable::Output(effort.output), PowerVariable::Input(flow.input)];
         let b = [PowerVariable::Input(effort.input), PowerVariable::Output(flow.output)];
         let units = |side: [PowerVariable; 2]| {
             Some((ports.port(side[0]).unit.as_ref()?, ports.port(side[1]).unit.as_ref()?))
         };
-        // A side without units does not speak against it, but one with units must speak for it.
+        // A side with units must match; one side may lack units.
         let (efforts, flows) = match (units(a), units(b)) {
             (Some(one), Some(other)) => power(one).and(power(other)).map(|()| one)?,
             (Some(one), None) | (None, Some(one)) => power(one).map(|()| one)?,
@@ -147,7 +147,7 @@ impl Candidate {
     }
 }
 
-/// A power of two quantities that both have a dimension: watts times a plain number are no effort and flow.
+/// A power of two quantities that both have a dimension: watts times a plain number are not effort and flow.
 fn power((effort, flow): (&Unit, &Unit)) -> Option<()> {
     let plain = effort.dimension == [0; 7] || flow.dimension == [0; 7];
     let level = effort.offset != 0.0 || flow.offset != 0.0;
@@ -168,7 +168,7 @@ fn likeness(effort: &str, flow: &str, domain: Option<&Domain>) -> u32 {
     same + u32::from(spoken && spoken_flow)
 }
 
-/// The parts of a name without the one that says what it is, and whether there was such a part.
+/// The parts of a name without the letters of its quantity, and whether it had those.
 fn without(name: &str, letters: &[&str]) -> (bool, Vec<String>) {
     let mut parts: Vec<String> = Vec::new();
     let mut last = None;
@@ -188,7 +188,7 @@ fn without(name: &str, letters: &[&str]) -> (bool, Vec<String>) {
     (said.is_some(), parts)
 }
 
-/// Puts together what wants the same wires.
+/// Groups candidates that share connections.
 fn grouped(candidates: Vec<Candidate>) -> Vec<Suggestion> {
     let mut groups: Vec<Suggestion> = Vec::new();
     for candidate in candidates {
@@ -210,7 +210,7 @@ fn grouped(candidates: Vec<Candidate>) -> Vec<Suggestion> {
     groups
 }
 
-/// The best names first; where two are as good and cannot both be, neither.
+/// The best matches first; of two that exclude each other with the same score, neither.
 fn probable(candidates: &[Candidate]) -> Vec<usize> {
     if candidates.len() == 1 {
         return vec![0];
@@ -231,7 +231,7 @@ fn probable(candidates: &[Candidate]) -> Vec<usize> {
     chosen
 }
 
-/// After the two components, as far as a name can hold theirs, with a number where there are several.
+/// Names bonds after the two components, in valid characters, numbered where there are several.
 fn name(suggestions: &mut [Suggestion], system: &System) {
     let mut taken: BTreeSet<String> = (system.bonds.iter().map(|bond| &bond.name))
         .chain(system.junctions.iter().map(|junction| &junction.name))

@@ -1,6 +1,5 @@
-//! What deserves a look before a run although it does not keep the run from starting: values nobody chose, powers
-//! nobody counts, sizes that do not fit. Together with what the plan has to say it is all that can be known of a
-//! system without running it.
+//! Static checks of a system: what does not prevent a run but is probably a mistake (inputs left at defaults, powers that no
+//! bond counts, step sizes that do not fit), together with the problems of the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,40 +12,48 @@ use serde::Serialize;
 use super::Draft;
 use super::ports::Ports;
 
-/// All that is wrong or odd, and how much there is of what.
+/// The result of a check: problems, and the size of the system.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Findings {
-    /// In the order of their places; those without one come first.
+    /// By position in the file; those without a position come first.
     #[serde(skip)]
     pub problems: Vec<Problem>,
+    /// Number of components.
     pub components: usize,
+    /// Number of bonds and junctions, without lines.
     pub bonds: usize,
+    /// Number of lines.
     pub lines: usize,
+    /// Number of inputs.
     pub inputs: usize,
+    /// Number of outputs.
     pub outputs: usize,
-    /// Outputs that drive nothing, as `component.port`.
+    /// Unconnected outputs, as `component.port`.
     pub unread_outputs: Vec<String>,
-    /// Components with steps of their own.
+    /// Multi-rate components.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_steps: Vec<ComponentStep>,
 }
 
+/// The step size of a multi-rate component.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ComponentStep {
+    /// The name of the component.
     pub component: String,
-    /// Seconds.
+    /// In seconds.
     pub size: f64,
 }
 
 impl Findings {
+    /// The number of problems of a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.problems.iter().filter(|problem| problem.severity == severity).count()
     }
 }
 
-/// Checks as much as can be checked, whatever is wrong with the rest. `reading` is what was found on the way to the
-/// system; what only follows from that is left out.
+/// Checks a system without running it, also one that cannot be planned. `reading` are problems found while reading the
+/// file; their mere consequences are left out.
 pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Findings {
     let mut found = Vec::new();
     let mut draft = Draft::open(system, registry, &mut found);
@@ -88,8 +95,8 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     }
 }
 
-/// Whether a problem may be nothing but the consequence of one that the reader met: at the same place, or in the
-/// choice of the step size, where a default stands in for every choice that could not be read.
+/// Whether a problem may be a mere consequence of a reading error: at the same position, or in the choice of the step
+/// size, where defaults replace choices that could not be read.
 fn follows(problem: &Problem, reading: &[Problem], system: &System) -> bool {
     let step = &system.methods.step.span;
     let in_step = |span: &Span| !span.is_empty() && step.start <= span.start && span.end <= step.end;
@@ -102,9 +109,9 @@ struct Inspection<'a> {
     system: &'a System,
     draft: &'a Draft<'a>,
     ports: Ports<'a>,
-    /// The size of steps may change.
+    /// The step size is variable.
     adaptive: bool,
-    /// All ends of connections, be they wrong ones.
+    /// All ends of connections, also those that do not exist.
     named: BTreeSet<&'a str>,
 }
 
@@ -118,12 +125,12 @@ fn named(system: &System) -> BTreeSet<&str> {
 }
 
 impl Inspection<'_> {
-    /// How many inputs and outputs there are.
+    /// The numbers of inputs and outputs.
     fn size(&self) -> (usize, usize) {
         self.draft.blocks.last().map_or((0, 0), |block| (block.inputs.end, block.outputs.end))
     }
 
-    /// The value that an input keeps because nobody drives it, and whether the file says so.
+    /// The constant value of an unconnected input, and whether the file gives it.
     fn constant(&self, input: usize) -> Option<(f64, bool)> {
         let links = &self.draft.links;
         if !links.drivers[input].is_empty() || links.excused[input] {
@@ -133,7 +140,7 @@ impl Inspection<'_> {
         given.or_else(|| self.ports.port(PowerVariable::Input(input)).start.map(|start| (start, false)))
     }
 
-    /// The start value that the file gives to an input, with its place.
+    /// The start value that the file gives to an input, with its span.
     fn given(&self, input: usize) -> Option<(f64, Span)> {
         let component = self.owner(input);
         let name = &self.ports.port(PowerVariable::Input(input)).name;
@@ -146,7 +153,7 @@ impl Inspection<'_> {
         &self.system.components[self.ports.place(PowerVariable::Input(input)).0]
     }
 
-    /// An input that was forgotten looks like one that was left alone; a start value in the file tells them apart.
+    /// Unconnected inputs may be forgotten ones, unless the file gives a start value.
     fn constants(&self, found: &mut Vec<Problem>) {
         for input in 0..self.size().0 {
             let Some((value, false)) = self.constant(input) else { continue };
@@ -154,12 +161,12 @@ impl Inspection<'_> {
             let port = self.ports.port(end);
             let unit = port.unit.as_ref().map_or(String::new(), |unit| format!(" [{unit}]"));
             let message = format!(
-                "input `{}` is driven by nobody and stays at the simulator's own start value {}{unit}",
+                "input `{}` is not connected; keeps its start value {}{unit}",
                 self.ports.path(end),
                 number_text(value)
             );
             let hint = format!(
-                "connect it, or write `start = {{ {} = {} }}` to say that this is meant",
+                "connect it, or write `start = {{ {} = {} }}` to confirm this value",
                 cosimo_system::write::key(&port.name),
                 number_text(value)
             );
@@ -173,14 +180,14 @@ impl Inspection<'_> {
             let (value, span, whose) = match (self.given(input), self.constant(input)) {
                 (Some((value, span)), _) => (value, span, "the start value"),
                 (None, Some((value, _))) => {
-                    (value, self.owner(input).span.clone(), "the simulator's own start value")
+                    (value, self.owner(input).span.clone(), "the default start value")
                 }
                 (None, None) => continue,
             };
             let limits = self.ports.port(end).limits;
             if !limits.contains(value) {
                 let message = format!(
-                    "{whose} of `{}` is {}, but allowed is {limits}",
+                    "{whose} of `{}` is {}, but the allowed range is {limits}",
                     self.ports.path(end),
                     number_text(value)
                 );
@@ -191,13 +198,13 @@ impl Inspection<'_> {
         }
     }
 
-    /// Where one end of a wire has a unit and the other none, nothing can be compared.
+    /// Connections with a physical unit on one side only cannot be checked.
     fn units(&self, found: &mut Vec<Problem>) {
         for (wire, summand, output) in self.wired() {
             let Ok(input) = self.ports.input(&wire.to.0, &wire.to.1).map(PowerVariable::Input) else {
                 continue;
             };
-            // A table of values has no unit on either side.
+            // A value map has no physical unit on either side.
             if !wire.convert || !summand.map.is_empty() {
                 continue;
             }
@@ -209,16 +216,16 @@ impl Inspection<'_> {
                 _ => continue,
             };
             let message = format!(
-                "`{}` is in [{unit}], `{}` has no unit: nobody can tell whether they fit",
+                "`{}` has the unit [{unit}], `{}` has none: the connection cannot be checked",
                 self.ports.path(with),
                 self.ports.path(without)
             );
             let problem = Problem::warning("check/unit-missing", message, wire.to.1.clone());
-            found.push(self.ports.about(problem.hint("the value is passed on as it is"), without));
+            found.push(self.ports.about(problem.hint("the value is not converted"), without));
         }
     }
 
-    /// Wires by their outputs, where those exist.
+    /// Connections and their outputs, where those exist.
     fn wired(&self) -> impl Iterator<Item = (&ConnectionDecl, &Summand, usize)> {
         let each = self
             .system
@@ -231,7 +238,7 @@ impl Inspection<'_> {
         })
     }
 
-    /// A wire from the port of a bond may carry power that no bond counts.
+    /// A connection from the port of a bond may carry power that no bond counts.
     fn bonds(&self, found: &mut Vec<Problem>) {
         let mut bonds = BTreeMap::new();
         for bond in &self.draft.links.bonds {
@@ -245,12 +252,12 @@ impl Inspection<'_> {
             let Some(bond) = bonds.get(&output) else { continue };
             let end = PowerVariable::Output(output);
             let message = format!(
-                "`{}` belongs to bond `{}` and also drives `{}` by a wire; power that goes that way is not in the ledger",
+                "`{}` belongs to bond `{}` and also drives `{}` by a connection; the power of the connection is not counted",
                 summand.port.0, bond.name, wire.to.0
             );
             let problem = Problem::warning("check/bond-also-wired", message, summand.port.1.clone());
             let hint =
-                "fine for a measurement; where it acts back, use a `[[junction]]` of all that take part";
+                "correct for a measurement; if the receiver acts back, use a `[[junction]]`";
             found.push(self.ports.about(problem.hint(hint), end));
         }
     }
@@ -263,7 +270,7 @@ impl Inspection<'_> {
                 continue;
             };
             let message = format!(
-                "a step of {} s, which `{}` has of its own, is longer than the run of {} s",
+                "the step of {} s of `{}` is longer than the run of {} s",
                 number_text(*every),
                 component.name,
                 number_text(duration)
@@ -273,7 +280,7 @@ impl Inspection<'_> {
         let Some(size) = recipe.step.size else { return };
         if duration > 0.0 && size > duration {
             let message = format!(
-                "a step of {} s is longer than the run of {} s",
+                "the step of {} s is longer than the run of {} s",
                 number_text(size),
                 number_text(duration)
             );
@@ -291,12 +298,12 @@ impl Inspection<'_> {
             }
             let fitting = internal * ratio.round().max(1.0);
             let message = format!(
-                "`{}` steps by {} s inside, of which a step of {} s is no multiple",
+                "`{}` has an internal step of {} s, and the step of {} s is not a multiple of it",
                 component.name,
                 number_text(internal),
                 number_text(size)
             );
-            let hint = format!("the nearest size that fits is {} s", number_text(fitting));
+            let hint = format!("the nearest multiple is {} s", number_text(fitting));
             found.push(component.warning("check/step-size", message).hint(hint));
         }
     }
@@ -307,18 +314,18 @@ impl Inspection<'_> {
         let several = self.system.components.len() > 1;
         for (index, component) in self.system.components.iter().enumerate().filter(|_| several) {
             if !joined.contains(&index) {
-                let message = format!("component `{}` is connected to nobody", component.name);
+                let message = format!("component `{}` has no connections", component.name);
                 found.push(component.warning("check/lonely-component", message));
             }
         }
     }
 
-    /// The comparison after a run leaves out what it cannot find.
+    /// Reference columns whose port does not exist are not compared after a run.
     fn reference(&self, found: &mut Vec<Problem>) {
         let ports = self.system.reference.iter().flat_map(|reference| &reference.ports);
         for (path, column, span) in ports {
             if let Err(Some(problem)) = self.ports.output(path, span) {
-                let message = format!("no comparison with `{column}`: {}", problem.message);
+                let message = format!("`{column}` is not compared: {}", problem.message);
                 let warning = Problem::warning("check/reference-port", message, span.clone());
                 found.push(Problem { hint: problem.hint, about: problem.about, ..warning });
             }

@@ -1,5 +1,5 @@
-//! Every choice of a plan: which method for which input, in which stage, and how large steps may be. Problems are collected,
-//! never thrown: the caller wants all of them.
+//! The choices of a plan: the method of each input, the stages, and the step limits. Problems are collected, so that the
+//! caller gets all of them.
 
 use std::cell::RefCell;
 
@@ -24,24 +24,24 @@ use crate::rate_schedule::OwnRate;
 use crate::rows::RowLayout;
 use crate::step_limits::StepLimits;
 
-/// What methods are chosen by: the draft, and what follows from it for each port.
+/// The draft, and what follows from it for each port.
 pub(super) struct Planner<'a> {
     pub(super) system: &'a System,
     pub(super) registry: &'a Registry,
     pub(super) ports: &'a Ports<'a>,
     pub(super) links: &'a Links,
-    /// Per component, where results may hold some.
+    /// Per component, where local variables may be recorded.
     locals: Vec<Vec<Local>>,
-    /// Per input: its path, its simulator, whether there is nothing between its values, and whether it is exchanged fresh.
+    /// Per input: its path, its simulator, whether it is discrete, and whether it is exchanged fresh.
     pub(super) paths: Vec<String>,
     pub(super) receivers: Vec<usize>,
     pub(super) discrete: Vec<bool>,
     pub(super) fresh: Vec<bool>,
     /// The simulator of each output.
     pub(super) owners: Vec<usize>,
-    /// Outputs and inputs that they depend on at the same instant.
+    /// Direct feed-through, as (output, input) pairs.
     feedthrough: Vec<(usize, usize)>,
-    /// The law may take steps of several sizes.
+    /// The controller may change the step size.
     pub(super) varies: bool,
     problems: RefCell<Vec<Problem>>,
 }
@@ -51,7 +51,7 @@ pub(super) struct ExtrapolationCache {
     pub(super) all: Vec<Box<dyn Extrapolation>>,
     pub(super) of_input: Vec<usize>,
     names: Vec<&'static str>,
-    /// One of them needs slopes.
+    /// One of them needs output derivatives.
     slopes: bool,
 }
 
@@ -73,7 +73,7 @@ struct MethodWithNeeds<T: ?Sized> {
     needs: Needs,
 }
 
-/// The methods that make steps.
+/// The methods that control steps.
 struct StepMethods {
     iteration: MethodWithNeeds<dyn Iteration>,
     estimate: MethodWithNeeds<dyn Estimate>,
@@ -116,7 +116,7 @@ impl<'a> Planner<'a> {
         let fresh = |path: &String| *system.methods.exchange.of(path) == Exchange::Fresh;
         planner.fresh = planner.paths.iter().map(fresh).collect();
         let law = planner.entry(&registry.controllers, "controller", &system.methods.controller);
-        planner.problems.take(); // said where the law is chosen
+        planner.problems.take(); // reported where the controller is chosen
         planner.varies = law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive());
         planner
     }
@@ -132,12 +132,12 @@ impl<'a> Planner<'a> {
         self.problems.borrow_mut().push(problem);
     }
 
-    /// What is wrong at a place, and what to do.
+    /// An error at a position, with a hint.
     pub(super) fn refuse(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
         self.say(Problem::error(code, message, span.clone()).hint(hint));
     }
 
-    /// What is odd at a place, and what to do.
+    /// A warning at a position, with a hint.
     pub(super) fn warning(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
         self.say(Problem::warning(code, message, span.clone()).hint(hint));
     }
@@ -163,7 +163,7 @@ impl<'a> Planner<'a> {
         RowLayout::new(results, scenario, self.ports, &self.locals, &self.links.bonds, problems)
     }
 
-    /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
+    /// Values of unconnected inputs, offsets of the others, and the start values in the file.
     fn constants(&self) -> (Vec<f64>, Vec<Option<f64>>) {
         let mut given = vec![None; self.paths.len()];
         let opened = |index: &usize| !self.ports.closed.contains(index);
@@ -176,7 +176,7 @@ impl<'a> Planner<'a> {
                     None => self.say(
                         Problem::error(
                             "plan/unknown-port",
-                            format!("component `{}` has no input `{port}` to start", component.name),
+                            format!("component `{}` has no input `{port}`", component.name),
                             span.clone(),
                         )
                         .hint(suggest(port, ports.iter().map(|known| known.name.as_str())))
@@ -194,7 +194,7 @@ impl<'a> Planner<'a> {
                 given[input].or(port.start).unwrap_or_else(|| {
                     let component = &self.system.components[self.receivers[input]];
                     let (owner, name) = (&component.name, &port.name);
-                    let message = format!("input `{owner}.{name}` is driven by nobody and has no start value");
+                    let message = format!("input `{owner}.{name}` is not connected and has no start value");
                     let problem = component.error("plan/unconnected-input", message).hint(format!(
                         "add a `[[connection]]` or `[[bond]]` to it, or `start = {{ {name} = 0.0 }}` to the component"
                     ));
@@ -217,7 +217,7 @@ impl<'a> Planner<'a> {
             names: vec!["-"; inputs],
             slopes: false,
         };
-        let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, its fit, feed-through
+        let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, its extrapolation, feed-through
         let mut held = None;
         for input in 0..inputs {
             let driven = !self.links.rows[input].is_empty();
@@ -259,7 +259,7 @@ impl<'a> Planner<'a> {
         for term in self.links.rows.iter().flatten() {
             connected[term.output] = true;
         }
-        // Algebraic loops are cut where values are discrete or somebody has a guess.
+        // Algebraic loops are torn at discrete values and at inputs with a start value.
         let wanted: Vec<bool> = given.iter().map(Option::is_some).collect();
         let jumps: Vec<bool> = (0..outputs).map(|output| self.jumps(PowerVariable::Output(output))).collect();
         let order_of = |renewed: &[bool]| Order::new(&couplings, &jumps, &self.feedthrough, renewed, &wanted);
@@ -362,8 +362,7 @@ impl<'a> Planner<'a> {
         }
         let mut fits: Vec<ExtrapolationRun> =
             groups.into_iter().map(|(fit, inputs)| ExtrapolationRun { fit, inputs: runs(inputs) }).collect();
-        // Inputs that nobody drives are constants, which any fit passes through. In runs of their own:
-        // runs of plain wires are faster.
+        // Unconnected inputs are constants, for any extrapolation. In separate runs: runs of plain connections are faster.
         if let Some(run) = fits.first_mut() {
             run.inputs.extend(runs(constant));
         }
@@ -373,7 +372,7 @@ impl<'a> Planner<'a> {
     fn stepping(&self, topology: &Topology) -> Option<StepMethods> {
         let recipe = &self.system.methods;
         let iteration = self.built(&self.registry.iterations, "iteration", &recipe.iteration)?;
-        // An iteration that goes back repeats a step until loops have settled, too.
+        // An iteration with rollback repeats the step until loops have converged, too.
         self.check_loops(&topology.order, &topology.renewal, iteration.needs.rollback);
         let estimate = self.built(&self.registry.estimates, "estimate", &recipe.estimate)?;
         let law = self.built(&self.registry.controllers, "controller", &recipe.controller)?;
@@ -395,7 +394,7 @@ impl<'a> Planner<'a> {
         let heard =
             |index: usize| topology.blocks[index].outputs.clone().any(|output| topology.connected[output]);
         let meets = self.meets(heard);
-        // An estimate that needs rollback goes back to the start of the attempt.
+        // An estimate that needs rollback returns to the start of the attempt.
         let rejects = control.reject == Reject::AboveOne && control.adaptive;
         let rewinds = meets || estimate.needs.rollback || rejects;
         self.warnings(estimate.name, estimate.method.as_ref(), control.adaptive);
@@ -453,7 +452,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Components with steps of their own.
+    /// Multi-rate components.
     fn rates(&self, fits: &ExtrapolationCache, stage_of: &[usize]) -> Vec<OwnRate> {
         let assumed = |block: &PortRanges| {
             let hears = |input: &usize| {
@@ -476,8 +475,8 @@ impl<'a> Planner<'a> {
         self.system.components.iter().enumerate().filter_map(rate).collect()
     }
 
-    /// Whether windows may be of any size for this simulator: it takes steps of any size, or never takes a window for
-    /// its step, because its own are longer.
+    /// Whether windows may have any size for this simulator: its step is variable, or its own steps are longer than any
+    /// window.
     pub(super) fn takes_any(&self, index: usize) -> bool {
         let step = &self.system.methods.step;
         let longest = step.size.filter(|_| !self.varies).unwrap_or(step.max);
@@ -485,14 +484,14 @@ impl<'a> Planner<'a> {
         self.ports.interfaces[index].abilities.variable_step || own.is_some_and(|(every, _)| *every > longest)
     }
 
-    /// Between the values of such an input there are none: it is never extrapolated and never corrected.
+    /// A discrete input is neither extrapolated nor corrected.
     fn is_discrete(&self, input: usize) -> bool {
         let taken = self.ports.port(PowerVariable::Input(input));
         taken.value_type != ValueType::Real
             || self.links.rows[input].iter().any(|term| self.jumps(PowerVariable::Output(term.output)))
     }
 
-    /// Between the values of such a port there are none.
+    /// A port with discrete values.
     fn jumps(&self, end: PowerVariable) -> bool {
         let port = self.ports.port(end);
         port.discrete || port.value_type != ValueType::Real
@@ -520,7 +519,7 @@ impl<'a> Planner<'a> {
         choice: &Choice,
     ) -> Option<(&'static MethodEntry<T>, Options)> {
         let Some(entry) = find(entries, &choice.name) else {
-            let message = format!("no {axis} is called `{}`", choice.name);
+            let message = format!("unknown {axis} `{}`", choice.name);
             let hint = suggest(&choice.name, entries.iter().map(|entry| entry.name));
             self.refuse("plan/unknown-method", &choice.span, [&message, &hint]);
             return None;
@@ -539,11 +538,11 @@ impl<'a> Planner<'a> {
 
     fn control(&self, adaptive: bool) -> StepLimits {
         let step = &self.system.methods.step;
-        // A line that could not be made out would have given its islands steps of their own.
+        // A line that could not be resolved would have given its islands their own steps.
         let lines = self.system.bonds.iter().any(|bond| bond.line.is_some());
         if !adaptive && step.size.is_none() && !lines {
             let hint = "write `step = { size = 1e-3 }` in `[method]`, or `--step 1e-3`";
-            let words = ["the step size is fixed, but none is given", hint];
+            let words = ["a fixed step size is chosen, but no size is given", hint];
             self.refuse("plan/no-step-size", &step.span, words);
         }
         if step.reject == Reject::AboveOne {

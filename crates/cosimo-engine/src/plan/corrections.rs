@@ -1,4 +1,4 @@
-//! Corrections of inputs, and the derivatives and linear models that they ask for.
+//! Corrections of inputs, and the derivatives and linear models that they need.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ pub(super) struct Corrections {
     /// Per input, for listings.
     pub(super) names: Vec<&'static str>,
     pub(super) sources: Sources,
-    /// Of interface Jacobians and of linear models.
+    /// For interface Jacobians and for linear models.
     pub(super) source_names: [Option<&'static str>; 2],
     pub(super) models: Option<PlannedModels>,
-    /// One of them rewinds simulators.
+    /// One of them needs rollback.
     pub(super) rollback: bool,
 }
 
@@ -70,13 +70,13 @@ impl Planner<'_> {
                 let Some(source) = asked else { continue };
                 if let Some(other) = known.replace(source).filter(|other| *other != source) {
                     let message =
-                        format!("corrections ask for two Jacobian sources, `{other}` and `{source}`");
+                        format!("corrections use two Jacobian sources, `{other}` and `{source}`");
                     let hint = "use one source for all inputs";
                     self.refuse("plan/two-jacobians", &choice.span, [&message, hint]);
                 }
             }
             if let Some(models) = models {
-                // Whoever wants them young gets them young, and the others do not mind.
+                // The shortest interval counts for all corrections.
                 every = Some(match every {
                     Some(Some(known)) => Some(models.every.map_or(known, |every| every.min(known))),
                     Some(None) | None => models.every,
@@ -114,7 +114,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Derivatives that nobody gives are missing in the beginning, and their user should know.
+    /// Identified derivatives are missing at first, which deserves a warning.
     fn say_what_is_found(&self, correction: &str, source: &str, choice: &Choice) {
         let components = self.system.components.iter().zip(self.ports.interfaces);
         let through = components.filter(|(_, interface)| !interface.feedthrough.is_empty());
@@ -125,17 +125,17 @@ impl Planner<'_> {
         let given = example(&self.registry.jacobians, |source| !source.asks_between_steps());
         let taken = example(&self.registry.jacobians, |source| source.asks_between_steps());
         let message = format!(
-            "correction `{correction}` takes the Jacobian of {through} from the source `{source}`: inputs and outputs show it \
-             while the run goes on, and feed-through is left out until it is known"
+            "correction `{correction}` identifies the Jacobian of {through} during the run (source `{source}`); until then \
+             feed-through is neglected"
         );
         let hint = format!(
-            "it takes steps of one size and held inputs, and some twenty steps; derivatives that units give (`{given}`) or \
-             that can be taken by rewinding (`{taken}`) are there at once"
+            "identification needs a fixed step, held inputs and about 20 steps; directional derivatives (`{given}`) and \
+             finite differences by rollback (`{taken}`) are available at once"
         );
         self.warning("plan/identified-jacobian", &choice.span, [&message, &hint]);
     }
 
-    /// Where the linear models go of those simulators that show enough of themselves.
+    /// Buffer places of the linear models, for simulators with sufficient state-space access.
     pub(super) fn places(&self, sees: impl Fn(&StateSpaceAccess) -> bool) -> Vec<Option<ModelPlace>> {
         let mut end = (0, 0, 0);
         let place = |(index, interface): (usize, &Interface)| {
@@ -149,7 +149,7 @@ impl Planner<'_> {
         self.ports.interfaces.iter().enumerate().map(place).collect()
     }
 
-    /// Whether steps of its own are longer than those of the others, or may be.
+    /// Whether its own steps are, or may be, longer than the macro step.
     pub(super) fn goes_ahead(&self, index: usize) -> bool {
         let Some((every, _)) = self.system.components[index].step else { return false };
         self.varies || self.system.methods.step.size.is_none_or(|size| every > size)

@@ -1,5 +1,4 @@
-//! What a run is made of and does not change: which simulators are connected how, by which methods inputs are made and steps
-//! are chosen, and from when to when.
+//! The constant part of a run: the topology, the methods, and the limits.
 
 use std::ops::Range;
 
@@ -19,70 +18,82 @@ use crate::rows::RowLayout;
 use crate::simulator_pool::Sources;
 use crate::step_limits::StepLimits;
 
-/// Everything about a run that does not change while it runs, but for rows of the couplings that a scenario acts on.
+/// The constant part of a run, except for rows of the couplings that a scenario changes.
 pub struct Layout {
+    /// Simulators and their connections.
     pub topology: Topology,
+    /// Extrapolations, corrections and step control.
     pub methods: Methods,
+    /// Times and step limits.
     pub limits: RunLimits,
     pub(crate) rows: RowLayout,
 }
 
-/// Simulators, their ports, and what connects them.
+/// Simulators, their ports, and their connections.
 #[derive(Debug)]
 pub struct Topology {
+    /// Names of the simulators.
     pub names: Vec<String>,
+    /// Per simulator.
     pub interfaces: Vec<Interface>,
+    /// Per simulator: its inputs and outputs among those of all.
     pub blocks: Vec<PortRanges>,
     /// The simulator of each output.
     pub owners: Vec<usize>,
+    /// Inputs as linear combinations of outputs.
     pub couplings: Couplings,
+    /// Power bonds and junctions.
     pub bonds: Vec<Bond>,
+    /// Connections of strings and binaries.
     pub byte_connections: Vec<ByteConnection>,
+    /// Numbers of ports, states and bonds, for methods.
     pub shape: Sizes,
-    /// States of all simulators that show them.
+    /// The number of states of all simulators that expose them.
     pub(crate) states: usize,
-    /// The same, simulator by simulator.
+    /// Per simulator.
     pub state_counts: Vec<usize>,
-    /// Simulators whose states cannot be seen.
+    /// Simulators that do not expose their states.
     pub hidden: Vec<usize>,
-    /// Where the derivatives of each simulator begin among those of all.
+    /// The first Jacobian entry of each simulator among those of all.
     pub(crate) jacobian_starts: Vec<usize>,
     /// Per output.
     pub(crate) tolerances: Vec<Option<f64>>,
     pub(crate) weights: Vec<Option<f64>>,
     pub(crate) connected: Vec<bool>,
-    /// The connected outputs, and those of them with slopes.
+    /// The connected outputs, and those of them with derivatives.
     pub driving: Vec<usize>,
     pub(crate) sloped: Vec<usize>,
-    /// Per input: its value before anybody has said anything.
+    /// Per input: its value before any output is known.
     pub(crate) first: Vec<f64>,
-    /// Who is to be heard after whom, where everybody hears everything.
+    /// The order of outputs at one instant, with all inputs renewed.
     pub(crate) order: Order,
-    /// The same where only fresh inputs are renewed. Its passes are counted from behind those of `order`.
+    /// The same with only fresh inputs renewed. Its passes are numbered after those of `order`.
     pub(crate) renewal: Order,
-    /// Somebody has events.
+    /// Some simulator has events.
     pub eventful: bool,
 }
 
-/// How inputs are made and steps are taken.
+/// The methods: how inputs are computed and steps are taken.
 pub struct Methods {
     pub(crate) fits: Vec<Box<dyn Extrapolation>>,
-    /// A neighbouring degree for each of the fits.
+    /// An extrapolation of a neighbouring degree for each of `fits`.
     pub(crate) companions: Vec<Box<dyn Extrapolation>>,
     /// Per input, for listings.
     pub fit_names: Vec<&'static str>,
+    /// Per input, for listings.
     pub correction_names: Vec<&'static str>,
     pub(crate) corrections: Vec<PlannedCorrection>,
-    /// Where derivatives come from that corrections read.
+    /// Sources of the derivatives that corrections read.
     pub(crate) sources: Sources,
     /// Linear models, if a correction reads them.
     pub(crate) models: Option<PlannedModels>,
     /// Per input: exchanged fresh.
     pub fresh: Vec<bool>,
+    /// In the order in which they step.
     pub stages: Vec<Stage>,
     /// Per simulator: the stage in which it steps.
     pub(crate) stage_of: Vec<usize>,
-    /// Components with steps of their own, in the order of their indices.
+    /// Multi-rate components, in the order of their indices.
     pub rates: Vec<OwnRate>,
     pub(crate) iteration: Box<dyn Iteration>,
     pub(crate) estimate: Box<dyn Estimate>,
@@ -90,28 +101,31 @@ pub struct Methods {
     pub(crate) controller: Box<dyn StepController>,
 }
 
-/// From when to when, in steps of which sizes, and what ends one or takes it back.
+/// Start, stop, step limits, and what may shorten or roll back a step.
 #[derive(Debug)]
 pub struct RunLimits {
     pub(crate) start: Time,
     pub(crate) stop: Time,
+    /// Whether the last step ends exactly at the stop time.
     pub end: EndRule,
     pub(crate) record: RecordPoint,
     /// Samples from before the start.
     pub history: History,
+    /// Limits of the step size.
     pub control: StepLimits,
+    /// The first step size in seconds, if given.
     pub first_size: Option<f64>,
-    /// Every simulator takes steps of any size, so that an announced event can end one.
+    /// All simulators support variable steps, so that an announced event can end one.
     pub(crate) cuts: bool,
-    /// Whoever stops at an event inside a window is met there by everybody else.
+    /// After an event inside a window all simulators are rolled back and stepped to it.
     pub(crate) meets: bool,
-    /// Something may rewind a step, so bookmarks are taken.
+    /// Steps may be rolled back, so bookmarks are taken.
     pub(crate) rewinds: bool,
-    /// Something rewinds simulators, steps or not, so their promise to be able to is tried out first.
+    /// Some method rolls simulators back, so rollback is tested first.
     pub(crate) relies_on_rollback: bool,
-    /// The caller goes back to earlier instants, whatever the method does.
+    /// The caller rolls back to earlier instants.
     pub(crate) probed: bool,
-    /// What that showed, where it was tried in another process.
+    /// Results of the rollback check, where it ran in another process.
     pub(crate) rollback_checks: Option<Vec<RollbackCheck>>,
 }
 
@@ -128,29 +142,31 @@ impl std::fmt::Debug for Methods {
 }
 
 impl Layout {
+    /// All ports by name.
     pub fn ports(&self) -> Ports<'_> {
         self.topology.ports()
     }
 }
 
 impl Methods {
-    /// How many samples back any input looks.
+    /// The number of past samples that any extrapolation needs.
     pub(crate) fn history_depth(&self) -> usize {
         self.fits.iter().map(|fit| fit.history()).max().unwrap_or(1)
     }
 
-    /// The correction whose steps depend on all steps before, if there is one.
+    /// The correction that identifies models during the run, if there is one: results then depend on all previous steps.
     pub fn identifying_correction(&self) -> Option<&'static str> {
         self.corrections.iter().find(|planned| planned.correction.learns()).map(|planned| planned.name)
     }
 }
 
 impl Topology {
+    /// All ports by name.
     pub fn ports(&self) -> Ports<'_> {
         Ports::new(&self.names, &self.interfaces, &self.blocks)
     }
 
-    /// Once simulators are in their places. What only shows islands has none.
+    /// Counts the states of simulators; the merged view of islands has none.
     pub(super) fn count_states(&mut self, simulators: &mut [Option<Box<dyn Simulator>>]) {
         for index in 0..self.blocks.len() {
             let simulator = simulators.get_mut(index).and_then(Option::as_mut);
@@ -180,17 +196,18 @@ impl Topology {
         found.outputs.iter().all(|output| ability(&self.interfaces[self.owners[*output]].abilities))
     }
 
-    /// Simulators whose state does not outlive the process, so that the run cannot be saved.
+    /// Simulators that cannot serialize their state, so that the run cannot be saved.
     pub fn components_without_saved_state(&self) -> impl Iterator<Item = &str> {
         let cannot = self.interfaces.iter().map(|interface| !interface.abilities.serialize_state);
         self.names.iter().zip(cannot).filter_map(|(name, cannot)| cannot.then_some(name.as_str()))
     }
 }
 
-/// Members that step together, with their inputs grouped by fit so that one virtual call serves many. Ports
-/// are listed in runs of neighbours: loops over them are as fast as loops over an array.
+/// Simulators that step together, with inputs grouped by extrapolation so that one virtual call serves many. Ports are
+/// listed as ranges: loops over them are as fast as loops over an array.
 #[derive(Debug)]
 pub struct Stage {
+    /// Indices of the simulators.
     pub members: Vec<usize>,
     pub(crate) fits: Vec<ExtrapolationRun>,
     /// Inputs that may be corrected.
@@ -204,17 +221,17 @@ pub(crate) struct ExtrapolationRun {
     pub inputs: Vec<Range<usize>>,
 }
 
-/// Who has a linear model, and how old its matrices may grow.
+/// Linear models of simulators, and when their matrices are renewed.
 #[derive(Debug, Default)]
 pub(crate) struct PlannedModels {
     /// Per simulator.
     pub(crate) places: Vec<Option<ModelPlace>>,
-    /// Matrices are renewed after so many windows.
+    /// The number of windows after which matrices are renewed.
     pub(crate) every: Option<u64>,
 }
 
 impl PlannedModels {
-    /// How long the two buffers are.
+    /// The sizes of the buffers for operating points and matrices.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         let last = self.places.iter().flatten().next_back();
         last.map_or((0, 0), |place| (place.present.end, place.matrices.end))
@@ -226,11 +243,11 @@ pub(crate) struct PlannedCorrection {
     pub(crate) correction: Box<dyn Correction>,
     pub(crate) memory: Range<usize>,
     pub(crate) scratch: Range<usize>,
-    /// Per input: this correction is in charge.
+    /// Per input: this correction applies.
     pub(crate) inputs: Vec<bool>,
 }
 
-/// Runs of neighbours.
+/// Consecutive indices as ranges.
 pub(crate) fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
     indices.sort_unstable();
     let mut runs: Vec<Range<usize>> = Vec::new();

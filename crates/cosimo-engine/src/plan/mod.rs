@@ -1,6 +1,6 @@
-//! From a system to a plan, all problems at once: components are opened (`open`), names become indices (`resolve`), components
-//! that are integrated together become one (`monolithic`), methods are chosen (`choose`, `corrections`) and what they need is
-//! compared with what simulators can do (`needs`). `order` says in which order outputs are known at one instant.
+//! From a system to a plan, reporting all problems at once: components are opened (`open`), names become indices (`resolve`),
+//! components of a monolithic group become one (`monolithic`), methods are chosen (`choose`, `corrections`) and their needs are
+//! compared with the abilities of simulators (`needs`). `order` is the order of outputs at one instant.
 
 pub mod bonds;
 mod check;
@@ -44,11 +44,13 @@ use crate::scenario::Scenario;
 
 /// A system that is ready to run.
 pub struct Plan {
+    /// Topology, methods and limits.
     pub layout: Layout,
+    /// Problems that do not prevent a run.
     pub warnings: Vec<Problem>,
     pub(crate) simulators: Vec<Box<dyn Simulator>>,
     pub(crate) scenario: Option<Scenario>,
-    /// The islands, where there are lines. Their simulators are in no other place.
+    /// The islands of a system with lines; they own the simulators.
     pub(crate) formed: Option<IslandPlan>,
 }
 
@@ -59,8 +61,8 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// For callers that return to earlier instants themselves: by [`Island::respond`](crate::island::Island::respond), or
-    /// by loading a checkpoint that their run has already passed. FMUs are told whether that may happen.
+    /// For callers that roll back themselves: by [`Island::respond`](crate::island::Island::respond), or by loading a
+    /// checkpoint of an earlier time. FMUs are set up accordingly.
     #[must_use]
     pub fn rewinding(mut self) -> Plan {
         self.layout.limits.probed = true;
@@ -84,7 +86,7 @@ impl Plan {
     }
 }
 
-/// Plans a system, or says everything that is wrong with it.
+/// Plans a system, or returns all problems.
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
     let mut problems = Vec::new();
     let plan = Draft::open(system, registry, &mut problems).plan(registry, &mut problems);
@@ -96,19 +98,19 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     }
 }
 
-/// A system on its way to a plan: simulators that are open, ports that have places, declarations that are resolved. What
-/// can be known of a system stands here, however much is wrong with it.
+/// An intermediate stage of planning: open simulators, indexed ports, resolved declarations. It exists for faulty systems,
+/// too, so that they can be checked.
 pub(crate) struct Draft<'s> {
     pub(crate) system: Cow<'s, System>,
-    /// In the order of the components; `None` where one did not open.
+    /// Per component; `None`: it could not be opened.
     pub(crate) simulators: Vec<Option<Box<dyn Simulator>>>,
     pub(crate) names: Vec<String>,
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) blocks: Vec<PortRanges>,
-    /// Components that did not open.
+    /// Components that could not be opened.
     pub(crate) closed: Vec<usize>,
     pub(crate) links: Links,
-    /// The islands that it shows. It has no simulators of its own then.
+    /// The islands of a system with lines. They own the simulators then.
     pub(crate) formed: Option<IslandPlan>,
 }
 
@@ -122,22 +124,22 @@ impl<'s> Draft<'s> {
             && system.bonds.iter().all(|bond| bond.line.is_none())
         {
             let message =
-                format!("`[island.{}]` has a method of its own, but no line parts this system", island.name);
+                format!("`[island.{}]` needs a line, but the system has none", island.name);
             problems.push(
                 Problem::error("plan/island", message, island.span.clone())
-                    .hint("write its method under `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),
+                    .hint("move its method to `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),
             );
         }
         draft
     }
 
-    /// Of simulators that are all open, and declarations that were resolved for them.
+    /// From open simulators and the declarations resolved for them.
     pub(crate) fn of(system: System, simulators: Vec<Box<dyn Simulator>>, links: Links) -> Draft<'static> {
         let interfaces = simulators.iter().map(|simulator| simulator.interface().clone()).collect();
         Draft::new(Cow::Owned(system), simulators.into_iter().map(Some).collect(), interfaces, links)
     }
 
-    /// The same with interfaces of their own, or of no simulators.
+    /// The same with separate interfaces, or without simulators.
     pub(crate) fn new(
         system: Cow<'s, System>,
         simulators: Vec<Option<Box<dyn Simulator>>>,
@@ -160,7 +162,7 @@ impl<'s> Draft<'s> {
         Ports::new(&self.names, &self.interfaces, &self.blocks).with_closed(&self.closed)
     }
 
-    /// Takes the simulators and leaves all else. `None` where too much is wrong to lay anything out.
+    /// Takes the simulators and keeps the rest. `None`: too many problems for a layout.
     pub(crate) fn plan(&mut self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Plan> {
         let whole = self.system.monolithic.is_empty() && self.links.lines.is_empty();
         if !whole && self.closed.is_empty() {
@@ -176,7 +178,7 @@ impl<'s> Draft<'s> {
         Some(Plan { layout, warnings: Vec::new(), simulators, scenario, formed: self.formed.take() })
     }
 
-    /// The draft of a system in which components become one, or islands are shown. This one stays as the file has it.
+    /// The draft with monolithic groups merged and islands formed. `self` stays as the file has it.
     fn reshaped(&mut self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Draft<'static>> {
         let simulators = std::mem::take(&mut self.simulators).into_iter().flatten().collect();
         let draft = Draft::of(self.system.clone().into_owned(), simulators, self.links.clone());
@@ -185,7 +187,7 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// The place of an option or a parameter, or that of the whole.
+/// The span of an option or a parameter, or that of the whole declaration.
 fn span_of(given: &[(String, Value, Span)], name: &str, whole: &Span) -> Span {
     given.iter().find(|(known, ..)| known == name).map_or(whole, |(_, _, span)| span).clone()
 }

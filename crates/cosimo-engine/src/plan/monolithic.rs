@@ -1,5 +1,5 @@
-//! Strong coupling: components that are to be integrated together become one simulator before anything is planned.
-//! What they exchange among themselves leaves the coupling matrix, and no method sees it.
+//! Monolithic groups: components that are integrated together become one simulator before methods are chosen. Their inner
+//! connections leave the coupling matrix.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::open::cannot_open;
 use super::resolve::{Links, Moves};
 use super::{Draft, span_of};
 
-/// Components that a group names, if the group can be made.
+/// The members of a group and the source that joins them, if that is possible.
 fn members(
     group: &MonolithicDecl,
     system: &System,
@@ -25,14 +25,14 @@ fn members(
             None => problems.push(
                 Problem::error(
                     "plan/unknown-component",
-                    format!("no component is called `{name}`"),
+                    format!("unknown component `{name}`"),
                     span.clone(),
                 )
                 .hint(suggest(name, system.components.iter().map(|component| component.name.as_str()))),
             ),
             Some(index) if members.contains(&index) => problems.push(Problem::error(
                 "plan/joined-twice",
-                format!("`{name}` stands twice in `{}`", group.name),
+                format!("`{name}` is listed twice in `{}`", group.name),
                 span.clone(),
             )),
             Some(index) => members.push(index),
@@ -44,7 +44,7 @@ fn members(
             Problem::error(
                 "plan/nothing-to-join",
                 format!(
-                    "`{}` has {} of the two components that it needs at least",
+                    "`{}` needs at least two components, got {}",
                     group.name,
                     members.len()
                 ),
@@ -60,10 +60,10 @@ fn members(
         problems.push(
             Problem::error(
                 "plan/cannot-join",
-                format!("`{name}` cannot be integrated together with others: `{source}` shows no equations"),
+                format!("`{name}` cannot be part of a monolithic group: `{source}` does not expose its equations"),
                 source_span.clone(),
             )
-            .hint("only FMUs for model exchange can"),
+            .hint("only model-exchange FMUs do"),
         );
     }
     if problems.len() > before {
@@ -88,7 +88,7 @@ pub(super) fn fuse(
         if let Some(((name, span), other)) = earlier {
             problems.push(Problem::error(
                 "plan/joined-twice",
-                format!("`{name}` stands in `{other}` already"),
+                format!("`{name}` is already in `{other}`"),
                 span.clone(),
             ));
             return None;
@@ -101,7 +101,7 @@ pub(super) fn fuse(
                 problems.push(Problem::error(
                     "plan/cannot-join",
                     format!(
-                        "`{name}` cannot be integrated together with others: a wire maps `{name}.{}`",
+                        "`{name}` cannot be part of a monolithic group: a connection maps values of `{name}.{}`",
                         port.name
                     ),
                     group.span.clone(),
@@ -110,7 +110,7 @@ pub(super) fn fuse(
             }
         }
         draft = join(draft, group, &members, &*kind, problems)?;
-        // Whoever spoke of a member speaks of the group now.
+        // Islands that name a member now name the group.
         for (name, _) in draft.system.to_mut().islands.iter_mut().flat_map(|island| &mut island.components) {
             if group.components.iter().any(|(member, _)| member == name) {
                 name.clone_from(&group.name);
@@ -210,7 +210,7 @@ fn open(
     }
 }
 
-/// A group that becomes one simulator, in the place of the first of its members.
+/// A group that becomes one simulator, at the index of its first member.
 struct MonolithicGroup<'a> {
     draft: &'a Draft<'a>,
     group: &'a MonolithicDecl,
@@ -218,11 +218,11 @@ struct MonolithicGroup<'a> {
     wires: &'a [InnerConnection],
 }
 
-/// Where inputs and outputs go; what is only for members among themselves goes nowhere.
+/// New indices of inputs and outputs; inputs driven by members only have none.
 struct Places {
     inputs: Vec<Option<usize>>,
     outputs: Vec<usize>,
-    /// How many inputs are left.
+    /// The new number of inputs.
     count: usize,
 }
 
@@ -232,7 +232,7 @@ impl MonolithicGroup<'_> {
         self.wires.iter().any(|wire| wire.to == (member, port) && !wire.outside)
     }
 
-    /// By simulator in the new order, members one after the other.
+    /// By simulator in the new order, members consecutively.
     fn places(&self) -> Places {
         let (blocks, members) = (&self.draft.blocks, self.members);
         let mut order: Vec<usize> = (0..blocks.len()).filter(|index| !members.contains(index)).collect();
@@ -257,7 +257,7 @@ impl MonolithicGroup<'_> {
         Places { inputs: new_input, outputs: new_output, count: inputs }
     }
 
-    /// What is left of the declarations.
+    /// The remaining links.
     fn links(&self, problems: &mut Vec<Problem>) -> Links {
         let (links, ports, members) = (&self.draft.links, self.draft.ports(), self.members);
         let places = self.places();
@@ -269,13 +269,13 @@ impl MonolithicGroup<'_> {
             kept: &|input, output| {
                 !(of_group(PowerVariable::Input(input)) && of_group(PowerVariable::Output(output)))
             },
-            // Units that are integrated together pass on no texts, so that only the numbers of the others change.
+            // Joined FMUs have no string or binary connections, so only the indices of the others change.
             simulator: &|index| Some(index - members[1..].iter().filter(|member| **member < index).count()),
         });
         joined.tuned.clone_from(&links.tuned);
         problems.extend(cut.into_iter().map(|bond| {
             let message = format!(
-                "bond `{}` lies inside `{}`: nothing is assumed there, so there is no defect to account for",
+                "bond `{}` is inside of the monolithic group `{}` and has no energy defect",
                 bond.name, self.group.name
             );
             Problem::warning("plan/bond-inside", message, self.group.span.clone())
@@ -283,7 +283,7 @@ impl MonolithicGroup<'_> {
         joined
     }
 
-    /// What the members say, said of the group.
+    /// The declarations of the members, merged.
     fn component(&self) -> Component {
         let group = self.group;
         let mut whole = Component {

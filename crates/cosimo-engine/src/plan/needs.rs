@@ -1,5 +1,5 @@
-//! What methods need, against what simulators can do, and what a plan can know before a run that its user should know, too:
-//! names that match nothing, methods that mean little together, questions that simulators need not answer.
+//! The needs of methods against the abilities of simulators, and warnings before a run: names that match nothing,
+//! combinations of methods without effect, outputs that may not respond between steps.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::corrections::Corrections;
 use super::order::{Loop, Order};
 use crate::history::History;
 
-/// Steps of its own that a component takes in one common step: more would not end.
+/// The largest number of steps of a component in one macro step: more would not end.
 const MOST_OWN_STEPS: f64 = 1e9;
 
 /// The first method with a property, without options; for hints.
@@ -31,31 +31,31 @@ pub(super) fn example<T: ?Sized>(
 }
 
 impl Planner<'_> {
-    /// What a method on the whole system needs, against what each simulator can do.
+    /// Checks the needs of a method against the abilities of each simulator.
     pub(super) fn meet(&self, name: &str, axis: &str, needs: &Needs) {
         for (index, interface) in self.ports.interfaces.iter().enumerate() {
             let can = &interface.abilities;
             let component = &self.system.components[index];
             for (needed, able, code, what) in [
-                (needs.rollback, can.rollback, "plan/needs-rollback", "be able to rewind"),
+                (needs.rollback, can.rollback, "plan/needs-rollback", "support rollback"),
                 (
                     needs.jacobian,
                     can.jacobian || interface.feedthrough.is_empty(),
                     "plan/needs-jacobian",
-                    "declare derivatives of its outputs",
+                    "provide directional derivatives",
                 ),
                 (
                     needs.variable_step,
                     can.variable_step || self.takes_any(index),
                     "plan/needs-variable-step",
-                    "take steps of any size",
+                    "support variable steps",
                 ),
             ] {
                 if needed && !able {
                     let who = &component.name;
                     let message =
-                        format!("{axis} `{name}` needs every simulator to {what}, but `{who}` cannot");
-                    let hint = format!("choose another {axis}; `cosimo methods` lists what each one needs");
+                        format!("{axis} `{name}` needs all components to {what}, but `{who}` does not");
+                    let hint = format!("choose another {axis}; `cosimo methods` lists the requirements");
                     let problem = component.error(code, message).label(format!("`{}`", component.source));
                     self.say(problem.hint(hint));
                 }
@@ -64,14 +64,14 @@ impl Planner<'_> {
         if needs.bonds && self.system.bonds.is_empty() && self.system.junctions.is_empty() {
             let message = format!("{axis} `{name}` needs a power bond, but the system has none");
             let hint = format!(
-                "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or choose \
-                 an {axis} that needs none"
+                "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds them), or choose \
+                 another {axis}"
             );
             self.refuse("plan/needs-bond", &self.system.methods.estimate.span, [&message, &hint]);
         }
     }
 
-    /// A fit asks only the simulators that feed its input.
+    /// An extrapolation needs abilities of the simulators that drive its input only.
     pub(super) fn sources_meet<T: ?Sized>(&self, entry: &MethodEntry<T>, needs: &Needs, input: usize) {
         for term in &self.links.rows[input] {
             let owner = self.owners[term.output];
@@ -87,7 +87,7 @@ impl Planner<'_> {
                     Problem::error(
                         "plan/needs-slopes",
                         format!(
-                            "input `{}` of `{}` needs the slope of `{}`, but `{}` offers none",
+                            "extrapolation `{}` of `{}` needs the derivative of `{}`, but `{}` does not provide output derivatives",
                             entry.name,
                             self.ports.path(PowerVariable::Input(input)),
                             self.ports.path(PowerVariable::Output(term.output)),
@@ -100,18 +100,18 @@ impl Planner<'_> {
                             .span
                             .clone(),
                     )
-                    .hint(format!("use `{line}`, which takes the slope from the history"))
+                    .hint(format!("use `{line}`, which extrapolates from past values"))
                     .about(&self.ports.names[owner]),
                 );
             }
         }
     }
 
-    /// Whether all simulators are brought to where one of them stops inside a window. For that all have to go back. One
-    /// that can handle its events alone stops only if somebody hears of them.
+    /// Whether all simulators are rolled back and stepped to an event of one of them inside a window. A simulator that
+    /// handles its events alone stops only if its outputs are connected.
     pub(super) fn meets(&self, heard: impl Fn(usize) -> bool) -> bool {
         let can = |index: &usize| self.ports.interfaces[*index].abilities;
-        // Whoever stops and has steps of one size cannot be brought there, be they of its own.
+        // A simulator with early return and a fixed step size cannot be stepped there, not even by its own steps.
         let any =
             |index: &usize| self.takes_any(*index) && (can(index).variable_step || !can(index).early_return);
         let stops = |index: &usize| can(index).early_return && (!can(index).events || heard(*index));
@@ -119,11 +119,11 @@ impl Planner<'_> {
         let stuck = (0..self.ports.interfaces.len()).find(|index| !can(index).rollback || !any(index));
         if let (Some(stuck), true) = (stuck, can(&stopping).events) {
             let names = self.ports.names;
-            let why = if can(&stuck).rollback { "take steps of any size" } else { "rewind" };
+            let why = if can(&stuck).rollback { "variable steps" } else { "rollback" };
             self.say(Problem::warning(
                 "plan/events-inside",
                 format!(
-                    "others hear of events of `{}` at the next communication point only: `{}` cannot {why}",
+                    "events of `{}` take effect at the next communication point: `{}` does not support {why}",
                     names[stopping], names[stuck]
                 ),
                 self.system.components[stopping].span.clone(),
@@ -132,14 +132,14 @@ impl Planner<'_> {
         stuck.is_none()
     }
 
-    /// With steps of one size, those of components' own fit in them, or they in those.
+    /// With a fixed macro step, own steps of components must be fractions or multiples of it.
     pub(super) fn check_own_steps(&self, size: f64) {
         for component in &self.system.components {
             let Some((every, span)) = &component.step else { continue };
             let count = size / every;
             if count > MOST_OWN_STEPS {
                 let message = format!(
-                    "`{}` has steps of {} s of its own, {count:.1e} of them in each step of {} s; expected at most {:e}",
+                    "the step of `{}`, {} s, means {count:.1e} steps in each macro step of {} s; expected at most {:e}",
                     component.name,
                     number_text(*every),
                     number_text(size),
@@ -159,13 +159,13 @@ impl Planner<'_> {
             };
             let [below, above] = nearest.map(number_text);
             let message = format!(
-                "`{}` has steps of {} s of its own, which is neither a multiple nor a fraction of the step of {} s",
+                "the step of `{}`, {} s, is neither a multiple nor a fraction of the macro step of {} s",
                 component.name,
                 number_text(*every),
                 number_text(size)
             );
             let problem = Problem::error("plan/own-step", message, span.clone()).label("does not fit");
-            let hint = format!("the nearest that fit are {below} s and {above} s");
+            let hint = format!("the nearest valid steps are {below} s and {above} s");
             self.say(problem.about(&component.name).hint(hint));
         }
     }
@@ -178,12 +178,12 @@ impl Planner<'_> {
             let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
             if unknown {
                 let hint = suggest(name, self.paths.iter().map(String::as_str));
-                self.refuse("plan/unknown-port", span, [&format!("`{name}` is no input"), &hint]);
+                self.refuse("plan/unknown-port", span, [&format!("`{name}` is not an input"), &hint]);
             }
         }
     }
 
-    /// An input that cannot follow a polynomial gets a held value; that is said aloud.
+    /// Inputs without input derivatives get a held value, with a warning.
     pub(super) fn check_input_degrees(&self, fits: &ExtrapolationCache) {
         for (input, &receiver) in self.receivers.iter().enumerate() {
             if self.links.rows[input].is_empty() {
@@ -193,7 +193,7 @@ impl Planner<'_> {
             let follows = self.ports.interfaces[receiver].abilities.input_degree;
             if degree > u32::from(follows) {
                 let message = format!(
-                    "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
+                    "`{}` supports input derivatives up to order {follows} only, less than the degree {degree} of its extrapolation",
                     self.ports.path(PowerVariable::Input(input))
                 );
                 let span = self.system.components[receiver].span.clone();
@@ -203,7 +203,7 @@ impl Planner<'_> {
         }
     }
 
-    /// An approximation that goes by feedthrough has nothing to choose where all inputs are alike in that.
+    /// An extrapolation chosen by feed-through is pointless where all inputs are alike in that.
     pub(super) fn check_causes(&self, chosen: &[(&Choice, usize, bool)]) {
         for (choice, _, feedthrough) in chosen {
             let same = |other: &Choice| other.name == choice.name && other.options == choice.options;
@@ -217,22 +217,22 @@ impl Planner<'_> {
             }
             let (which, hint) = if *feedthrough {
                 (
-                    "every input passes through to an output",
-                    "units that do not say which outputs answer at once count as if all did; \
-                     `\"cosimo.feedthrough\" = \"probed\"` among their parameters finds out",
+                    "all inputs have direct feed-through",
+                    "FMUs that do not declare dependencies count as if all outputs depended on all inputs; the parameter \
+                     `\"cosimo.feedthrough\" = \"probed\"` measures them",
                 )
             } else {
-                ("no input passes through to an output", "the same comes from naming that degree")
+                ("no input has direct feed-through", "choose that degree directly")
             };
             let degree = degree(*feedthrough);
             let name = entry.name;
             let message =
-                format!("input `{name}` has nothing to choose by: {which}, so all are of degree {degree}");
+                format!("extrapolation `{name}` has no effect of its own: {which}, so all have degree {degree}");
             self.warning("plan/nothing-to-choose", &choice.span, [&message, hint]);
         }
     }
 
-    /// Some simulators answer new inputs only by a step.
+    /// Outputs of some simulators respond to new inputs only after a step.
     pub(super) fn check_answers(&self, corrections: &Corrections) {
         let asking = corrections.sources.interface.as_ref().filter(|source| source.asks_between_steps());
         for (index, interface) in self.ports.interfaces.iter().enumerate() {
@@ -248,40 +248,39 @@ impl Planner<'_> {
                 continue;
             }
             let (who, hint) = if renewed {
-                let hint = "compare with `exchange = \"stale\"`, which never asks that".to_owned();
+                let hint = "compare with `exchange = \"stale\"`, which does not need it".to_owned();
                 ("`exchange = \"fresh\"`".to_owned(), hint)
             } else {
                 let other = example(&self.registry.jacobians, |source| !source.asks_between_steps());
                 let source = corrections.source_names[0].unwrap_or("-");
-                let hint = format!("compare with `{other}`, where the unit offers derivatives");
+                let hint = format!("compare with `{other}`, if the FMU provides directional derivatives");
                 (format!("the Jacobian `{source}`"), hint)
             };
             let component = &self.system.components[index];
             let message = format!(
-                "{who} reads outputs of `{}` after new inputs without a step between, and this kind of simulator does not \
-                 promise that they answer",
+                "{who} reads outputs of `{}` after setting inputs without a step, and this type of simulator need not update \
+                 them",
                 component.name
             );
             self.say(component.warning("plan/answers-between-steps", message).hint(hint));
         }
     }
 
-    /// Fits begin with fewer samples than they want, without a history as with a short one.
+    /// With a short history the first extrapolations have a lower degree.
     pub(super) fn check_history(&self, history: &History, fits: &[Box<dyn Extrapolation>]) {
         let Some((file, span)) = &self.system.experiment.history else { return };
         let wanted = fits.iter().map(|fit| fit.history()).max().unwrap_or(1) - 1;
         let found = history.times.len();
         if found > 0 && found < wanted {
             let message = format!(
-                "the inputs look back on {wanted} samples before the start, but `{}` has {found}; the first steps are of a \
-                 lower degree",
+                "expected {wanted} samples before the start, got {found} in `{}`; the first extrapolations have a lower degree",
                 file.display()
             );
-            self.warning("plan/short-history", span, [&message, "let the file begin earlier"]);
+            self.warning("plan/short-history", span, [&message, "add earlier rows to the file"]);
         }
     }
 
-    /// Loops are solved at the start. Later that depends on the exchange, and on who is in them.
+    /// Loops are solved at initialisation. Later that depends on the exchange, and on the simulators in them.
     pub(super) fn check_loops(&self, order: &Order, renewal: &Order, repeats: bool) {
         let about =
             |found: &Loop, severity: fn(&'static str, String, Range<usize>) -> Problem, code, words: &str| {
@@ -298,12 +297,12 @@ impl Planner<'_> {
                 continue;
             };
             let words = format!(
-                "an algebraic loop cannot be solved at communication points, as `{}` would take every try for an event",
+                "algebraic loop cannot be solved at communication points: `{}` would handle an event in each iteration",
                 self.ports.names[eventful]
             );
             self.say(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
-                "use `exchange = \"stale\"` for an input of the loop, which passes it on a step later, or integrate \
-                 the components together by `[monolithic.name]`",
+                "use `exchange = \"stale\"` for an input of the loop, which then lags by one step, or a `[monolithic.name]` \
+                 group",
             ));
         }
         if repeats {
@@ -317,10 +316,10 @@ impl Planner<'_> {
             .collect();
         if let Some(first) = delayed.first() {
             let words = match delayed.len() {
-                1 => "an algebraic loop is solved at the start, but goes round only once per step after that"
-                    .to_owned(),
+                1 => "algebraic loop: solved at initialisation only; afterwards one signal lags by one step".to_owned(),
                 count => format!(
-                    "{count} algebraic loops are solved at the start, but go round only once per step after that; the first"
+                    "{count} algebraic loops: solved at initialisation only; afterwards one signal of each lags by one step; \
+                     the first"
                 ),
             };
             self.say(
@@ -330,7 +329,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A simulator without a linear model is no reason not to run, but its user should know.
+    /// A missing linear model does not prevent a run, but deserves a warning.
     pub(super) fn check_models(
         &self,
         places: &[Option<ModelPlace>],
@@ -341,7 +340,7 @@ impl Planner<'_> {
             let (Some(correction), None) = (modelled[index], place) else { continue };
             let component = &self.system.components[index];
             let hint = if self.goes_ahead(index) {
-                "a step of its own that is longer than those of the others leaves no instant for one"
+                "its step is longer than the macro step, which leaves no point for a linearisation"
             } else if self.ports.interfaces[index].state_space_access.is_some() {
                 "choose another `jacobian` of the correction"
             } else {
@@ -349,20 +348,20 @@ impl Planner<'_> {
                     correction.learns() && correction.models().is_none()
                 });
                 &format!(
-                    "native models and units for model exchange have one; units for co-simulation, if they list their \
-                     states and give directional derivatives; the correction `{other}` needs none"
+                    "native models and model-exchange FMUs have one, co-simulation FMUs only if they list their states and \
+                     provide directional derivatives; the correction `{other}` needs none"
                 )
             };
             let message = format!(
-                "correction `{correction}` finds no linear model of `{}` by the Jacobian source `{source}`: inputs that it \
-                 takes or drives are applied as fitted",
+                "correction `{correction}` has no linear model of `{}` from the Jacobian source `{source}`: its inputs, and \
+                 those it drives, are not corrected",
                 component.name
             );
             self.say(component.warning("plan/no-linear-model", message).hint(hint));
         }
     }
 
-    /// The end cuts the last step, which some simulators cannot take. Steps of one size have one, if not of their own.
+    /// The stop time may shorten the last step, which simulators with a fixed step cannot take.
     pub(super) fn check_last_step(&self, size: Option<f64>) {
         let experiment = &self.system.experiment;
         let (Some(start), Some(stop)) = (Time::new(experiment.start), Time::new(experiment.stop)) else {
@@ -376,8 +375,8 @@ impl Planner<'_> {
             let Some(size) = own.or(size) else { continue };
             if !interface.abilities.variable_step && !Clock::divides(size, start, stop) {
                 let message = format!(
-                    "`{}` takes steps of one size only, but the last step is cut short: from {start} to {stop} is no \
-                     multiple of {size} s",
+                    "`{}` has a fixed step size, but the last step would be shorter: from {start} to {stop} is not a multiple \
+                     of {size} s",
                     component.name
                 );
                 let problem = component.error("plan/needs-variable-step", message);
@@ -392,10 +391,10 @@ impl Planner<'_> {
         if adaptive && estimate.idle() {
             let law = example(&self.registry.controllers, |law| !law.adaptive());
             let message = format!(
-                "law `{}` has nothing to go by: the estimate is `{name}`, so the step grows to its maximum",
+                "controller `{}` has no error estimate (`{name}`), so the step grows to its maximum",
                 recipe.controller.name
             );
-            let hint = format!("choose an estimate, or the law `{law}`");
+            let hint = format!("choose an estimate, or the controller `{law}`");
             self.warning("plan/nothing-to-control", &recipe.controller.span, [&message, &hint]);
         }
         if adaptive && recipe.step.max.is_infinite() {
@@ -409,7 +408,7 @@ impl Planner<'_> {
             if scaled && !scale_given && bond.energy_scale.is_none() {
                 let message = format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name);
                 let hint =
-                    "set it to an energy that is typical of the bond; below it, residuals do not count much";
+                    "set it to a typical energy of the bond; residuals well below it count little";
                 self.warning("plan/no-energy-scale", &recipe.estimate.span, [&message, hint]);
             }
         }

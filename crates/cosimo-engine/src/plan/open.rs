@@ -1,5 +1,4 @@
-//! Components become simulators, with steps of their own and maps of values around them where the system has some, and say
-//! what they are.
+//! Opens components as simulators, with multi-rate and value-map wrappers where declared, and reads their interfaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +11,7 @@ use cosimo_system::{Component, Names, Problem, System, values};
 use super::span_of;
 use crate::{multi_rate, value_maps};
 
-/// In the order of the components; `None` where one did not open.
+/// Per component; `None`: it could not be opened.
 type OpenSimulators = Vec<Option<Box<dyn Simulator>>>;
 
 pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> OpenSimulators {
@@ -31,7 +30,7 @@ fn open_each(system: &System, registry: &Registry, problems: &mut Vec<Problem>) 
     let mut simulators = Vec::new();
     for component in &system.components {
         if component.source.is_empty() {
-            simulators.push(None); // the reader of the file has said what it wanted
+            simulators.push(None); // reported by the reader of the file
             continue;
         }
         let Some(kind) = registry.source(&component.source) else {
@@ -39,7 +38,7 @@ fn open_each(system: &System, registry: &Registry, problems: &mut Vec<Problem>) 
             problems.push(
                 Problem::error(
                     "plan/unknown-source",
-                    format!("nothing can open `{}`", component.source),
+                    format!("unknown type of source: `{}`", component.source),
                     component.source_span.clone(),
                 )
                 .about(&component.name)
@@ -81,8 +80,7 @@ pub(super) fn cannot_open(component: &Component, found: OpenProblem) -> Problem 
     Problem { hint: found.hint, ..problem }
 }
 
-/// Recorded values: those for discrete inputs and for parameters are held from row to row, and a run that goes beyond
-/// them is worth a warning.
+/// Input tables: values for discrete inputs and parameters are held from row to row; a run beyond the rows is a warning.
 fn tables(system: &System, simulators: &mut OpenSimulators, problems: &mut Vec<Problem>) {
     let (start, stop) = (system.experiment.start, system.experiment.stop);
     let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
@@ -108,20 +106,20 @@ fn tables(system: &System, simulators: &mut OpenSimulators, problems: &mut Vec<P
         for (output, (_, line)) in outputs.filter(|(_, (held, line))| *held && line.is_some()) {
             let continuous = line.map_or("", |wire| wire.to.0.as_str());
             let message = format!(
-                "`{}.{}` drives discrete inputs and the continuous `{continuous}`: it is interpolated for all of them",
+                "`{}.{}` drives discrete inputs and the continuous input `{continuous}`: it is interpolated for all of them",
                 component.name, output.name
             );
             let problem = Problem::warning("plan/table", message, component.source_span.clone());
-            problems.push(problem.about_port(&component.name, &output.name).hint("write the column twice"));
+            problems.push(problem.about_port(&component.name, &output.name).hint("use separate columns"));
         }
         // A single row is a constant, which covers every run.
         let little = 1e-9 * (stop - start).abs();
         let (early, late) = (start < first - little, stop > last + little);
         if first < last && (early || late) {
             let which = match (early, late) {
-                (true, true) => "the first row holds before, the last one after that",
-                (true, false) => "the first row holds before that",
-                _ => "the last row holds after that",
+                (true, true) => "the first row is used before, the last row after that",
+                (true, false) => "the first row is used before that",
+                _ => "the last row is used after that",
             };
             let [first, last, start, stop] = [first, last, start, stop].map(number_text);
             let message = format!(
@@ -139,7 +137,7 @@ fn tables(system: &System, simulators: &mut OpenSimulators, problems: &mut Vec<P
     }
 }
 
-/// Whether values between two others mean nothing at the end of a wire; `None` where nothing is known of it.
+/// Whether the target of a connection is discrete; `None`: unknown.
 fn is_discrete(path: &str, names: &Names<'_>, simulators: &OpenSimulators) -> Option<bool> {
     let (index, _, name) = names.split(path).ok()?;
     let interface = simulators[index].as_ref()?.interface();
@@ -149,7 +147,7 @@ fn is_discrete(path: &str, names: &Names<'_>, simulators: &OpenSimulators) -> Op
     }
 }
 
-/// What a simulator has to say about itself; a talkative one is cut short.
+/// Warnings of a simulator about itself; a long list is truncated.
 fn warning(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
     const MOST: usize = 3;
     let said = &interface.warnings;
@@ -170,7 +168,7 @@ fn warning(component: &Component, interface: &Interface, problems: &mut Vec<Prob
     }
 }
 
-/// What simulators have inside, if patterns choose what is recorded: without any, ports are.
+/// Local variables of simulators, if patterns choose what is recorded; without patterns only ports are.
 pub(super) fn locals(system: &System, simulators: &mut OpenSimulators) -> Vec<Vec<Local>> {
     let asked = !system.results.variables.is_empty();
     let of = |simulator: &mut Option<Box<dyn Simulator>>| {
@@ -180,13 +178,13 @@ pub(super) fn locals(system: &System, simulators: &mut OpenSimulators) -> Vec<Ve
     simulators.iter_mut().map(of).collect()
 }
 
-/// Of a simulator that did not open nobody can say what it cannot do.
+/// For a simulator that could not be opened: all abilities, so that no consequential problems are reported.
 fn unknown() -> Interface {
     let abilities = Abilities { slopes: true, jacobian: true, integrals: true, ..Abilities::NATIVE };
     Interface { abilities, ..Interface::default() }
 }
 
-/// What simulators show of themselves, with the units that the system knows better.
+/// Interfaces of simulators, with the physical units that the system file overrides.
 pub(super) fn interfaces(
     system: &System,
     simulators: &OpenSimulators,
@@ -210,7 +208,7 @@ pub(super) fn interfaces(
         }
         for (port, _, span) in component.units.iter().filter(|(port, ..)| unknown.contains(port.as_str())) {
             let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
-            let message = format!("component `{}` has no port `{port}` to have a unit", component.name);
+            let message = format!("component `{}` has no port `{port}`", component.name);
             let problem = Problem::error("plan/unknown-port", message, span.clone());
             problems.push(problem.hint(suggest(port, known)).about_port(&component.name, port));
         }
@@ -218,7 +216,7 @@ pub(super) fn interfaces(
     interfaces
 }
 
-/// Where the ports of each simulator stand among those of all.
+/// The index ranges of the ports of each simulator.
 pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<PortRanges> {
     let (mut inputs, mut outputs) = (0, 0);
     interfaces

@@ -1,5 +1,4 @@
-//! Which output depends on which at one instant: in which order simulators are to be heard, and which of them form
-//! algebraic loops.
+//! Dependencies of outputs at one instant: the order in which outputs are read, and algebraic loops.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -8,46 +7,46 @@ use cosimo_core::Couplings;
 use cosimo_core::graph::components;
 use cosimo_core::link::PortRanges;
 
-/// How everybody comes to know what everybody says at one instant.
+/// The order in which all outputs are computed at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Order {
-    /// One after the other. Those who depend on nobody have spoken before.
+    /// In sequence. Outputs without dependencies are read before.
     pub steps: Vec<OrderStep>,
     pub loops: Vec<Loop>,
-    /// Through how many simulators a change passes at most, where loops are cut at their unknowns.
+    /// The longest chain of feed-throughs, with loops torn at their unknowns.
     pub depth: usize,
     /// Per input: it is an unknown of a loop.
     pub unknown: Vec<bool>,
-    /// Per pass: whose outputs can be known by then.
+    /// Per pass: the outputs that become known.
     pub passes: Vec<Vec<usize>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OrderStep {
-    /// Its place in `passes`.
+    /// An index into `passes`.
     Pass(usize),
-    /// Its place in `loops`.
+    /// An index into `loops`.
     Loop(usize),
 }
 
-/// Outputs and inputs each of which depends on each.
+/// A strongly connected component: outputs and inputs that all depend on each other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Loop {
-    /// Inputs which, once known, make all the rest known; but for values without any between them.
+    /// Tearing variables: inputs that determine all the rest, except for discrete outputs.
     pub unknowns: Vec<usize>,
-    /// Outputs that have such values.
+    /// Discrete outputs.
     pub discrete: Vec<usize>,
     pub inputs: Vec<usize>,
     pub outputs: Vec<usize>,
-    /// How the outputs follow from the unknowns, one pass after the other.
+    /// The passes that compute the outputs from the unknowns.
     pub passes: Range<usize>,
-    /// One way round, found backwards: `[output, input it depends on, output that drives it, ...]`.
+    /// One cycle against the signal direction: `[output, input it depends on, output that drives it, ...]`.
     pub path: Vec<usize>,
 }
 
 impl Order {
-    /// `feedthrough` are global (output, input) pairs; an input that is not `renewed` passes nothing on. Loops are cut
-    /// behind all `discrete` outputs, and then at `wanted` inputs first, for whose values somebody has a guess.
+    /// `feedthrough` are global (output, input) pairs; those of inputs that are not `renewed` do not count. Loops are torn
+    /// behind all `discrete` outputs, and then preferably at `wanted` inputs, which have a start value.
     pub(crate) fn new(
         couplings: &Couplings,
         discrete: &[bool],
@@ -92,7 +91,7 @@ impl Order {
                 levels[*node] = level;
                 depths[*node] = depth + 1 + ranks;
             }
-            // Where its own passes begin is known when all levels are.
+            // The first own pass is set when all levels are known.
             found.passes = level..level + 1 + ranks;
             order.loops.push(found);
         }
@@ -101,7 +100,7 @@ impl Order {
         order
     }
 
-    /// Level by level: first whoever is in no loop, then the loops, which do not depend on each other there.
+    /// Level by level: first outputs outside of loops, then the loops, which are independent of each other there.
     fn arrange(&mut self, ranks: &[usize]) {
         let levels =
             self.passes.len().max(self.loops.iter().map(|found| found.passes.start).max().unwrap_or(0));
@@ -148,22 +147,22 @@ impl Graph<'_> {
 
 #[derive(Clone, Copy, PartialEq)]
 enum SearchState {
-    /// Of another group.
+    /// In another group.
     Outside,
     New,
     Open,
     Done,
 }
 
-/// The inside of loops.
+/// Search inside of a loop.
 struct Inner {
     open: Vec<SearchState>,
-    /// Per output: how many outputs of its loop must be known before it.
+    /// Per output: how many outputs of its loop precede it.
     ranks: Vec<usize>,
 }
 
 impl Inner {
-    /// Depth first: an input that leads back to where the search came from is an unknown.
+    /// Depth-first search: an input that closes a cycle becomes an unknown.
     fn cut(
         &mut self,
         graph: &Graph<'_>,
@@ -177,7 +176,7 @@ impl Inner {
         for node in &group {
             self.open[*node] = SearchState::New;
         }
-        // What is driven by discrete outputs alone needs no guess.
+        // Inputs driven by discrete outputs alone need no guess.
         let real = |input: usize| {
             let mut terms = graph.couplings.terms(input).iter();
             terms.any(|term| !graph.discrete[term.output] && self.open[term.output] == SearchState::New)
@@ -199,7 +198,7 @@ impl Inner {
                     Some(next) => {
                         *seen += 1;
                         if graph.discrete.get(next).copied().unwrap_or(false) {
-                            continue; // held, as far as reals are concerned
+                            continue; // held while real unknowns are solved
                         }
                         match self.open[next] {
                             SearchState::New => {
@@ -218,7 +217,7 @@ impl Inner {
                 }
             }
         }
-        // In this order everything that an output needs is known before it, now that all cuts are.
+        // In this order the dependencies of an output precede it, since all cuts are known.
         for &node in done.iter().filter(|node| **node < graph.outputs) {
             let known =
                 |input: &usize| !unknown[*input] && self.open[graph.outputs + input] == SearchState::Done;
@@ -239,7 +238,7 @@ impl Inner {
         Loop { unknowns, discrete, inputs, outputs, passes: 0..0, path }
     }
 
-    /// From an input back to itself, the shortest way.
+    /// The shortest cycle through an input.
     fn way_round(&self, graph: &Graph<'_>, input: usize) -> Vec<usize> {
         let start = graph.outputs + input;
         let mut came_from = BTreeMap::new();
@@ -252,7 +251,7 @@ impl Inner {
                 });
             }
         }
-        // Backwards along what was found is forwards along the signal; so turned round.
+        // The search went against the signal, so its path is reversed.
         let before = |node: &usize| came_from.get(node).copied().filter(|node| *node != start);
         let mut way: Vec<usize> = std::iter::successors(before(&start), before).collect();
         way.reverse();
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_drives_is_waited_for_by_nobody() {
+    fn unconnected_inputs_are_no_dependencies() {
         let alone = order(&[vec![]], 1, &[(0, 0)]);
         assert_eq!((alone.depth, alone.steps.len()), (0, 0));
     }
@@ -336,7 +335,7 @@ mod tests {
 
     #[test]
     fn loops_wait_for_what_they_depend_on() {
-        // A source 0, a loop of 1 and 2 that hears it, one 3 that hears the loop, and a loop of 4 and 5 behind that.
+        // A source 0, a loop of 1 and 2 driven by it, 3 driven by the loop, and a loop of 4 and 5 driven by 3.
         // Inputs: 0 and 1 of the first loop's first (from 0 and 2), 2 of its second, 3, 4 and 5 of the second loop's
         // first (from 3 and 5), 6 of its second.
         let rows = [vec![0], vec![2], vec![1], vec![1], vec![3], vec![5], vec![4]];
@@ -354,13 +353,13 @@ mod tests {
 
     #[test]
     fn what_is_discrete_is_no_unknown_of_newton() {
-        // 0 hears 1 and the switch 2, both of which hear 0: one real unknown, one discrete output.
+        // 1 and the switch 2 drive 0, which drives both: one real unknown, one discrete output.
         let rows = couplings(&[vec![1, 2], vec![0], vec![0]]);
         let feedthrough = [(0, 0), (1, 1), (2, 2)];
         let order = Order::new(&rows, &[false, false, true], &feedthrough, &[true; 3], &[false; 3]);
         let [found] = &order.loops[..] else { panic!("{order:?}") };
         assert_eq!((found.unknowns.len(), &found.discrete), (1, &vec![2]));
-        // Two switches that hear each other: nothing for Newton at all, whatever guesses there are.
+        // Two switches that drive each other: no unknown for Newton, even with start values.
         let pair = couplings(&[vec![1], vec![0]]);
         let order = Order::new(&pair, &[true; 2], &[(0, 0), (1, 1)], &[true; 2], &[true; 2]);
         assert_eq!((&order.loops[0].unknowns, &order.loops[0].discrete), (&vec![], &vec![0, 1]));
@@ -369,7 +368,7 @@ mod tests {
 
     #[test]
     fn two_loops_through_one_simulator_are_solved_together() {
-        // 0 hears 1 and 2, both of which hear 0.
+        // 1 and 2 drive 0, which drives both.
         let order = order(&[vec![1], vec![2], vec![0], vec![0]], 3, &[(0, 0), (0, 1), (1, 2), (2, 3)]);
         let [found] = &order.loops[..] else { panic!("{order:?}") };
         let known: Vec<usize> = order.passes[found.passes.clone()].concat();

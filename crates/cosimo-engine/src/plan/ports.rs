@@ -11,24 +11,27 @@ use cosimo_system::{ConnectionDecl, Names, PathProblem, Problem, Span};
 
 use crate::value_maps;
 
-/// How many ports of a loop are named.
+/// How many ports of a loop are shown.
 const SHOWN: usize = 5;
 
 /// All ports of a system by `component.port`.
 #[derive(Debug)]
 pub struct Ports<'a> {
+    /// Names of the components.
     pub names: &'a [String],
+    /// Per component.
     pub interfaces: &'a [Interface],
+    /// Per component: its inputs and outputs among those of all.
     pub blocks: &'a [PortRanges],
-    /// Components that could not be opened: nothing is known of their ports.
+    /// Components that could not be opened: their ports are unknown.
     pub closed: &'a [usize],
     index: OnceCell<Index<'a>>,
 }
 
-/// Why there is no such port; `None` where that is said elsewhere or cannot be known.
+/// Why there is no such port; `None`: reported elsewhere, or unknown.
 pub(super) type PortProblem = Option<Box<Problem>>;
 
-/// Places by name, made when the first name is looked up: who only asks for the names of places needs none.
+/// Indices by name, built at the first lookup: callers that only need paths need none.
 #[derive(Debug)]
 struct Index<'a> {
     components: Names<'a>,
@@ -41,7 +44,7 @@ impl<'a> Index<'a> {
     fn new(names: &'a [String], interfaces: &'a [Interface]) -> Index<'a> {
         let places = |of: fn(&Interface) -> &[Port]| {
             let one = |interface: &'a Interface| {
-                // Of several ports with one name, the first.
+                // Of several ports with the same name, the first.
                 let ports = of(interface).iter().enumerate().rev();
                 ports.map(|(at, port)| (port.name.as_str(), at)).collect()
             };
@@ -56,6 +59,7 @@ impl<'a> Index<'a> {
 }
 
 impl<'a> Ports<'a> {
+    /// Ports of components that are all open.
     pub fn new(names: &'a [String], interfaces: &'a [Interface], blocks: &'a [PortRanges]) -> Ports<'a> {
         Ports { names, interfaces, blocks, closed: &[], index: OnceCell::new() }
     }
@@ -68,7 +72,7 @@ impl<'a> Ports<'a> {
         self.index.get_or_init(|| Index::new(self.names, self.interfaces))
     }
 
-    /// The place of a component's input in the whole system.
+    /// The index of a component's input in the whole system.
     pub(crate) fn input_of(&self, component: usize, port: &str) -> Option<usize> {
         let at = self.index().inputs[component].get(port)?;
         Some(self.blocks[component].inputs.start + at)
@@ -85,9 +89,10 @@ impl<'a> Ports<'a> {
         components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
     }
 
+    /// The index of a port, by `component.port`; of two with the same name, the input.
     pub fn find(&self, path: &str, span: &Span) -> Result<PowerVariable, PortProblem> {
         if path.is_empty() {
-            return Err(None); // the reader of the file has said what it wanted
+            return Err(None); // reported by the reader of the file
         }
         let unknown = |message: String, hint: String| {
             Problem::error("plan/unknown-port", message, span.clone()).hint(hint)
@@ -96,17 +101,17 @@ impl<'a> Ports<'a> {
             Ok(found) => found,
             Err(PathProblem::Unknown(component)) => {
                 let hint = self.index().components.suggest(component);
-                return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
+                return Err(Some(Box::new(unknown(format!("unknown component `{component}`"), hint))));
             }
             Err(PathProblem::NoPath) => {
                 let hint = "ports are written `component.port`, as in `chassis.v`";
-                return Err(Some(Box::new(unknown(format!("`{path}` is no port"), hint.into()))));
+                return Err(Some(Box::new(unknown(format!("`{path}` is not a port"), hint.into()))));
             }
         };
         if self.closed.contains(&index) {
             return Err(None);
         }
-        // A name may stand for an input and an output at once; the caller asks for the side it needs.
+        // A name may be that of an input and of an output; `output` finds the latter.
         if let Some(input) = self.input_of(index, port) {
             return Ok(PowerVariable::Input(input));
         }
@@ -119,13 +124,13 @@ impl<'a> Ports<'a> {
         Err(Some(Box::new(unknown(message, suggest(port, known)).about_port(component, port))))
     }
 
-    /// The simulator that a path leads to, the component that it names, and what the port is called in the simulator.
+    /// The simulator of a path, the component that the path names, and the name of the port in the simulator.
     fn owner<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), PathProblem<'p>> {
         let lost = match self.index().components.split(path) {
             Ok(found) => return Ok(found),
             Err(lost) => lost,
         };
-        // Of components that were joined, the ports have whole paths.
+        // Ports of joined components have full paths.
         for (index, interface) in self.interfaces.iter().enumerate() {
             let of = |member: &String| {
                 path.strip_prefix(member.as_str()).is_some_and(|rest| rest.starts_with('.'))
@@ -139,7 +144,7 @@ impl<'a> Ports<'a> {
         Err(lost)
     }
 
-    /// Whether a path leads to a tunable parameter, and to no port.
+    /// Whether a path is a tunable parameter and not a port.
     pub(crate) fn is_tunable(&self, path: &str) -> bool {
         self.owner(path).is_ok_and(|(index, _, name)| {
             self.interfaces[index].tunable.iter().any(|known| known == name)
@@ -148,14 +153,14 @@ impl<'a> Ports<'a> {
         })
     }
 
-    /// Outputs and gains of a wire.
+    /// Outputs and gains of a connection.
     pub(crate) fn summands(&self, wire: &ConnectionDecl) -> (Vec<(usize, f64)>, Vec<PortProblem>) {
         let (mut outputs, mut unfound) = (Vec::new(), Vec::new());
         for summand in &wire.from {
             let (path, span) = &summand.port;
             let output = self.output(path, span).and_then(|output| match summand.map.is_empty() {
                 true => Ok(output),
-                // The map is a simulator of its own around the one of the output.
+                // The map is a wrapper simulator around the one of the output.
                 false => self.output(&value_maps::output(path, &wire.to.0), span),
             });
             match output {
@@ -166,7 +171,7 @@ impl<'a> Ports<'a> {
         (outputs, unfound)
     }
 
-    /// A port for texts or bytes, by simulator and place.
+    /// A string or binary port, by simulator and index.
     pub(crate) fn byte_port(&self, path: &str, input: bool) -> Option<((usize, usize), &BytePort)> {
         let (index, _, port) = self.owner(path).ok()?;
         let Interface { byte_inputs: parcels_in, byte_outputs: parcels_out, .. } = &self.interfaces[index];
@@ -175,7 +180,7 @@ impl<'a> Ports<'a> {
         Some(((index, place), &list[place]))
     }
 
-    /// As [`Ports::find`], where only an output will do.
+    /// As [`Ports::find`], for outputs only.
     pub fn output(&self, path: &str, span: &Span) -> Result<usize, PortProblem> {
         let named = self.find(path, span)?;
         if let PowerVariable::Output(output) = named {
@@ -186,26 +191,29 @@ impl<'a> Ports<'a> {
         {
             return Ok(output);
         }
-        Err(self.wrong_causality(named, "an input, an output", span))
+        Err(self.wrong_causality(named, "an output", span))
     }
 
+    /// As [`Ports::find`], for inputs only.
     pub fn input(&self, path: &str, span: &Span) -> Result<usize, PortProblem> {
         match self.find(path, span)? {
             PowerVariable::Input(input) => Ok(input),
-            named @ PowerVariable::Output(_) => Err(self.wrong_causality(named, "an output, an input", span)),
+            named @ PowerVariable::Output(_) => Err(self.wrong_causality(named, "an input", span)),
         }
     }
 
-    fn wrong_causality(&self, named: PowerVariable, words: &str, span: &Span) -> PortProblem {
-        let message = format!("`{}` is {words} is expected", self.path(named));
+    fn wrong_causality(&self, named: PowerVariable, expected: &str, span: &Span) -> PortProblem {
+        let got = if let PowerVariable::Input(_) = named { "an input" } else { "an output" };
+        let message = format!("expected {expected}, but `{}` is {got}", self.path(named));
         Some(Box::new(self.about(Problem::error("plan/wrong-causality", message, span.clone()), named)))
     }
 
-    /// Says of a problem that it is this port's.
+    /// Attaches the port to a problem.
     pub(crate) fn about(&self, problem: Problem, end: PowerVariable) -> Problem {
         problem.about_port(&self.names[self.place(end).0], &self.port(end).name)
     }
 
+    /// The description of a port.
     pub fn port(&self, end: PowerVariable) -> &Port {
         let (index, port) = self.place(end);
         match end {
@@ -214,7 +222,7 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// `component.port`.
+    /// The path of a port: `component.port`.
     pub fn path(&self, end: PowerVariable) -> String {
         let (index, name) = (self.place(end).0, &self.port(end).name);
         match self.interfaces[index].members.is_empty() {
@@ -223,9 +231,9 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// A loop as the signal goes round it, closed; of a long one the beginning.
+    /// A loop in signal direction, closed; a long one truncated.
     pub(crate) fn loop_text(&self, path: &[usize]) -> String {
-        // Found backwards: an output, the input it depends on, the output that drives it, ...
+        // Against the signal: an output, the input it depends on, the output that drives it, ...
         let end = |(k, &at): (usize, &usize)| {
             if k % 2 == 0 { PowerVariable::Output(at) } else { PowerVariable::Input(at) }
         };
@@ -240,7 +248,7 @@ impl<'a> Ports<'a> {
         steps.join(" -> ")
     }
 
-    /// The component of a port, and the port's place in it.
+    /// The component of a port, and the port's index in it.
     pub fn place(&self, end: PowerVariable) -> (usize, usize) {
         let (range_of, at): (fn(&PortRanges) -> std::ops::Range<usize>, usize) = match end {
             PowerVariable::Input(input) => (|block| block.inputs.clone(), input),

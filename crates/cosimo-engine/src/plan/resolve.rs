@@ -1,4 +1,4 @@
-//! From names to indices: ports, wires, bonds and junctions become one coupling matrix and facts about it.
+//! From names to indices: connections, bonds and junctions become one coupling matrix and facts about it.
 
 use cosimo_core::unit::{POWER, describe};
 use cosimo_core::{Bond, BondSide, PowerVariable, Term, ValueType};
@@ -9,22 +9,21 @@ use cosimo_system::{
 
 use super::ports::Ports;
 
-/// What the declarations of a system amount to.
+/// The resolved declarations of a system.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
     /// Per input.
     pub rows: Vec<Vec<Term>>,
-    /// Per input: what is added to its row.
+    /// Per input: a constant added to its row.
     pub offsets: Vec<f64>,
-    /// Per input: who drives it, for messages.
+    /// Per input: its drivers, for messages.
     pub drivers: Vec<Vec<String>>,
-    /// Per input: a faulty declaration names it or, where the port is wrong, its component, so that it is not
-    /// missed a second time.
+    /// Per input: a faulty declaration names it or its component, so that it is not reported as unconnected, too.
     pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
     pub byte_connections: Vec<ByteConnection>,
     pub lines: Vec<Line>,
-    /// Wires to tunable parameters: no input follows from them.
+    /// Connections to tunable parameters, which drive no input.
     pub tuned: Vec<ConnectionDecl>,
 }
 
@@ -36,23 +35,24 @@ pub(crate) struct Line {
     pub decl: LineDecl,
 }
 
-/// One side of it.
+/// One side of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LineSide {
-    /// An input and an output.
+    /// Indices of an input (effort) and an output (flow).
     pub effort: usize,
     pub flow: usize,
-    /// From that output to the flow into the line, in SI units.
+    /// From the output to the flow into the line, in SI units.
     pub sign: f64,
-    /// From the effort in SI units to that input.
+    /// From the effort in SI units to the input.
     pub scale: f64,
 }
 
-/// Texts or bytes from one simulator's port to another's.
+/// A connection of FMI string or binary variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteConnection {
-    /// Simulator and port.
+    /// Simulator and output.
     pub from: (usize, usize),
+    /// Simulator and input.
     pub to: (usize, usize),
 }
 
@@ -88,7 +88,7 @@ pub(super) fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Probl
 }
 
 impl Links {
-    /// For so many inputs that nothing drives.
+    /// For `inputs` unconnected inputs.
     pub(crate) fn unconnected(inputs: usize) -> Links {
         Links {
             rows: vec![Vec::new(); inputs],
@@ -99,7 +99,7 @@ impl Links {
         }
     }
 
-    /// What is left where ports and simulators move or go, and the bonds that go with them. Wires to parameters stay behind.
+    /// The links after ports and simulators are renumbered or removed, and the bonds removed. Connections to parameters are dropped.
     pub(crate) fn moved(&self, moves: &Moves<'_>) -> (Links, Vec<&Bond>) {
         let (mut links, mut cut) = (Links::unconnected(moves.inputs), Vec::new());
         for (input, row) in self.rows.iter().enumerate() {
@@ -137,13 +137,13 @@ impl Links {
     }
 }
 
-/// Where ports and simulators go; nowhere, where they are none any more.
+/// New indices of ports and simulators; `None`: removed.
 pub(crate) struct Moves<'a> {
-    /// How many inputs there are then.
+    /// The new number of inputs.
     pub(crate) inputs: usize,
     pub(crate) input: &'a dyn Fn(usize) -> Option<usize>,
     pub(crate) output: &'a dyn Fn(usize) -> Option<usize>,
-    /// Whether an input goes on hearing of an output.
+    /// Whether the connection from an output (second) to an input (first) remains.
     pub(crate) kept: &'a dyn Fn(usize, usize) -> bool,
     pub(crate) simulator: &'a dyn Fn(usize) -> Option<usize>,
 }
@@ -162,18 +162,18 @@ impl Moves<'_> {
     }
 }
 
-/// Declarations that become links, one after the other.
+/// Resolves declarations one by one.
 struct Resolver<'a, 'p> {
     ports: &'a Ports<'p>,
     links: Links,
     problems: &'a mut Vec<Problem>,
 }
 
-/// What is wrong with a declaration that cannot become one.
+/// Or the problems of the declaration.
 type ResolveResult<T> = Result<T, Vec<Problem>>;
 
 impl Resolver<'_, '_> {
-    /// Whether the wire passes on texts or bytes, or tries to.
+    /// Resolves a connection of strings or binaries. Returns whether it is one, or is meant to be.
     fn parcel(&mut self, wire: &ConnectionDecl) -> bool {
         let ports = self.ports;
         let sources = wire.from.iter().map(|summand| (summand, ports.byte_port(&summand.port.0, false)));
@@ -183,7 +183,7 @@ impl Resolver<'_, '_> {
             Problem::error("plan/type-mismatch", message, wire.to.1.clone()).hint(hint)
         };
         let other = &wire.to.0;
-        let lists = "connect it with a port that does; `cosimo info` lists the ports of a unit";
+        let lists = "connect ports of the same type; `cosimo info` lists the ports of an FMU";
         let Some((to, taken)) = to else {
             let Some((summand, (_, given))) =
                 sources.iter().find_map(|(summand, port)| Some((summand, port.as_ref()?)))
@@ -191,7 +191,7 @@ impl Resolver<'_, '_> {
                 return false;
             };
             let (one, given) = (&summand.port.0, given.content.name());
-            self.problems.push(wrong(format!("`{one}` gives {given}, which `{other}` does not take"), lists));
+            self.problems.push(wrong(format!("`{one}` provides {given}, which `{other}` does not accept"), lists));
             return true;
         };
         let one = wire.from.first().map_or("", |summand| summand.port.0.as_str());
@@ -201,8 +201,8 @@ impl Resolver<'_, '_> {
                 if given.content != taken.content {
                     let (given, taken) = (given.content.name(), taken.content.name());
                     self.problems.push(wrong(
-                        format!("`{one}` gives {given}, but `{other}` takes {taken}"),
-                        "connect texts with texts and bytes with bytes",
+                        format!("`{one}` provides {given}, but `{other}` expects {taken}"),
+                        "connect strings to strings and binaries to binaries",
                     ));
                 } else if let Some(known) = self.links.byte_connections.iter().find(|known| known.to == to) {
                     let first = &ports.interfaces[known.from.0].byte_outputs[known.from.1].name;
@@ -214,25 +214,25 @@ impl Resolver<'_, '_> {
                     ));
                 } else if changed {
                     self.problems.push(wrong(
-                        format!("what `{one}` gives has no size that a gain could change"),
-                        "leave gain, offset and map out",
+                        format!("`{one}` is not a number: gain, offset and map do not apply"),
+                        "remove gain, offset and map",
                     ));
                 } else {
                     self.links.byte_connections.push(ByteConnection { from: *from, to });
                 }
             }
             [(_, None)] => {
-                // A name that does not exist is said by those who look numbers up.
+                // A name that does not exist is reported where numeric ports are resolved.
                 if ports.output(one, &wire.to.1).is_err() {
                     return false;
                 }
                 let taken = taken.content.name();
                 self.problems
-                    .push(wrong(format!("`{other}` takes {taken}, which `{one}` does not give"), lists));
+                    .push(wrong(format!("`{other}` expects {taken}, which `{one}` does not provide"), lists));
             }
             _ => self.problems.push(wrong(
-                format!("`{other}` takes {}, of which there is no sum", taken.content.name()),
-                "connect one port with it",
+                format!("`{other}` expects {}, which cannot be summed", taken.content.name()),
+                "connect exactly one output",
             )),
         }
         true
@@ -251,8 +251,8 @@ impl Resolver<'_, '_> {
                     span.clone(),
                 )
                 .hint(
-                    "an input has one driver; use a `[[junction]]` where several flows or efforts add up, \
-                     or `from = [\"a.y\", \"b.y\"]` for other sums",
+                    "an input can have one driver only; use a `[[junction]]` to sum flows or efforts, or `from = [\"a.y\", \"b.y\"]` \
+                     for other sums",
                 ),
             )
             .map(|problem| ports.about(problem, PowerVariable::Input(input)));
@@ -299,7 +299,7 @@ impl Resolver<'_, '_> {
         let input = match ports.input(&wire.to.0, &wire.to.1) {
             Ok(input) if found.is_empty() => input,
             other => {
-                // An input that exists counts as driven, whatever is wrong with the other end.
+                // An existing input counts as driven, even if the other end is wrong.
                 let twice =
                     other.as_ref().ok().and_then(|&input| self.drive(input, vec![], names, &wire.to.1));
                 let unfound = found.into_iter().chain(other.err()).flatten().map(|problem| *problem);
@@ -359,7 +359,7 @@ impl Resolver<'_, '_> {
                             ),
                             decl.span.clone(),
                         )
-                        .hint("each side gives one of effort and flow and takes the other"),
+                        .hint("each side has one of effort and flow as output and the other as input"),
                     );
                     continue;
                 }
@@ -392,7 +392,7 @@ impl Resolver<'_, '_> {
         Ok(())
     }
 
-    /// Both sides give their flow and take the effort, in whatever units: the line itself has SI units.
+    /// Both sides have the flow as output and the effort as input, in any physical units; the line itself uses SI units.
     fn line(&mut self, decl: &BondDecl, line: &LineDecl, sides: [&PowerEnds; 2]) -> ResolveResult<()> {
         let ports = self.ports;
         let name = &decl.name;
@@ -401,7 +401,7 @@ impl Resolver<'_, '_> {
         let factor = |end: PowerVariable| ports.port(end).unit.as_ref().map_or(1.0, |unit| unit.factor);
         let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
         let direction = sign(decl.direction == PowerDirection::BToA);
-        // Into the line is out of the simulator: effort times flow of side a counts that, of side b the opposite.
+        // Into the line is out of the simulator: positive for side a, negative for side b.
         let into = [
             direction,
             -direction * sign(decl.opposite == Opposite::Effort) * sign(decl.opposite == Opposite::Flow),
@@ -409,15 +409,13 @@ impl Resolver<'_, '_> {
         for (side, into) in sides.into_iter().zip(into) {
             let (PowerVariable::Input(effort), PowerVariable::Output(flow)) = (side.effort, side.flow) else {
                 let wrong = if let PowerVariable::Output(_) = side.effort { side.effort } else { side.flow };
-                let words = if let PowerVariable::Output(_) = side.effort { "gives" } else { "takes" };
+                let kind = if let PowerVariable::Output(_) = side.effort { "an output" } else { "an input" };
                 let message = format!(
-                    "line `{name}`: `{}` {words} what a line wants the other way round",
+                    "line `{name}`: `{}` is {kind}; a line needs the effort as input and the flow as output",
                     ports.path(wrong)
                 );
-                let problem = Problem::error("plan/line-causality", message, decl.span.clone()).hint(
-                    "both simulators at a line take the effort as an input and give the flow as an output; the line makes \
-                     the effort",
-                );
+                let problem = Problem::error("plan/line-causality", message, decl.span.clone())
+                    .hint("the line computes the effort of both sides from their flows");
                 found.push(ports.about(problem, wrong));
                 continue;
             };
@@ -429,13 +427,13 @@ impl Resolver<'_, '_> {
             };
             if through(ports.place(PowerVariable::Input(effort)).0) {
                 let message = format!(
-                    "line `{name}`: `{}` answers `{}` at once, so that neither can be known first",
+                    "line `{name}`: `{}` depends on `{}` by direct feed-through",
                     ports.path(side.flow),
                     ports.path(side.effort)
                 );
                 found.push(
                     Problem::error("plan/line-feedthrough", message, decl.span.clone())
-                        .hint("end the line where the flow is a state: a mass, an inertia, an inductance"),
+                        .hint("connect the line where the flow is a state: a mass, an inertia, an inductance"),
                 );
             }
             ends.push(LineSide {
@@ -469,7 +467,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// The side that gives the common variable takes the sum of the others' contributions:
+    /// The side whose common variable is an output gets the sum of the others' contributions:
     /// with powers that enter summing to zero, s_h f_h = - sum of s_i f_i.
     fn junction(&mut self, decl: &JunctionDecl) -> ResolveResult<()> {
         let ports = self.ports;
@@ -500,7 +498,7 @@ impl Resolver<'_, '_> {
                     ),
                     decl.span.clone(),
                 )
-                .hint(format!("one side gives the {word}, all others take it")),
+                .hint(format!("the {word} must be an output of one side and an input of all others")),
             ]);
         };
         let (host_port, host_sign) = sides[host];
@@ -557,11 +555,11 @@ impl Resolver<'_, '_> {
         for (end, (path, span)) in [(effort, &port.effort), (flow, &port.flow)] {
             if let Some(level) = ports.port(end).unit.as_ref().filter(|unit| unit.offset != 0.0) {
                 let message = format!(
-                    "`{path}` [{level}] is a level above a zero of its own, and no power can be made of it"
+                    "`{path}` [{level}] has a unit with an offset and cannot be a factor of power"
                 );
                 return Err(vec![
                     Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
-                        "let it be given in the unit without offset, such as K, or join it by a `[[connection]]`",
+                        "use a unit without offset, such as K, or a `[[connection]]`",
                     ),
                 ]);
             }
@@ -570,7 +568,7 @@ impl Resolver<'_, '_> {
             (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
             (Some(e), Some(f)) => {
                 let message = format!(
-                    "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
+                    "`{}` [{e}] times `{}` [{f}] is not a power: got [{}], expected [{}]",
                     port.effort.0,
                     port.flow.0,
                     describe(e.product(f)),
@@ -578,12 +576,12 @@ impl Resolver<'_, '_> {
                 );
                 let problem = Problem::error("plan/no-power", message, port.flow.1.clone())
                     .label(format!("[{f}]"))
-                    .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[connection]]`");
+                    .hint("a bond needs an effort and a flow, such as N and m/s; use a `[[connection]]` for other signals");
                 return Err(vec![ports.about(problem, flow)]);
             }
             _ => {
                 let message = format!(
-                    "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
+                    "a physical unit is missing: `{}` times `{}` is assumed to be in W",
                     port.effort.0, port.flow.0
                 );
                 let problem = Problem::warning("plan/no-unit", message, port.effort.1.clone());
@@ -594,7 +592,7 @@ impl Resolver<'_, '_> {
         Ok(PowerEnds { effort, flow, watts })
     }
 
-    /// Gain and offset from the output's unit to the input's. Bonds have refused units with an offset before.
+    /// Gain and offset from the output's physical unit to the input's. Bonds have refused units with an offset before.
     fn conversion(&mut self, output: usize, input: usize, span: &Span) -> Result<(f64, f64), Problem> {
         let ports = self.ports;
         let (from, to) = (PowerVariable::Output(output), PowerVariable::Input(input));
@@ -603,7 +601,7 @@ impl Resolver<'_, '_> {
         };
         if given.dimension != wanted.dimension {
             let message = format!(
-                "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
+                "`{}` [{given}] cannot be connected to `{}` [{wanted}]: the dimensions differ",
                 ports.path(from),
                 ports.path(to)
             );
@@ -628,14 +626,14 @@ impl Resolver<'_, '_> {
     }
 }
 
-/// Values that the input has no words for are rounded. Reals take everything; a map says itself what it gives.
+/// Values are rounded to the type of the input. Real inputs accept every number; the outputs of maps are exact.
 fn rounded(output: usize, input: usize, ports: &Ports<'_>, span: &Span) -> Option<Problem> {
     let (from, to) = (ports.port(PowerVariable::Output(output)), ports.port(PowerVariable::Input(input)));
     if to.value_type == ValueType::Real || from.value_type == to.value_type || from.name.contains("->") {
         return None;
     }
     let message = format!(
-        "`{}` gives {}, but `{}` takes {}: values are rounded",
+        "`{}` is {}, but `{}` is {}: values are rounded",
         ports.path(PowerVariable::Output(output)),
         from.value_type.name(),
         ports.path(PowerVariable::Input(input)),
@@ -655,13 +653,13 @@ fn wrong_way(name: &str, port: &PowerEnds, ports: &Ports<'_>, span: &Span) -> Pr
         ),
         span.clone(),
     )
-    .hint("each side gives one of effort and flow and takes the other")
+    .hint("each side has one of effort and flow as output and the other as input")
 }
 
 #[derive(Clone, Copy)]
 struct PowerEnds {
     effort: PowerVariable,
     flow: PowerVariable,
-    /// Effort times flow in watts, by their units.
+    /// Effort times flow in watts, by their physical units.
     watts: f64,
 }

@@ -1,6 +1,5 @@
-//! Trying rollback before a run relies on it, where trials can be kept apart: all simulators are initialised and tried in
-//! another process, so that one that dies of it costs a message and not the run. The run then begins with instances that
-//! no trial has touched.
+//! Tests rollback before a run relies on it, where trials can be isolated: all simulators are initialised and tested in
+//! another process, so that a crash costs a message and not the run. The run then begins with fresh instances.
 
 use cosimo_core::error::StepError;
 use cosimo_core::trial::{self, Crash};
@@ -9,18 +8,18 @@ use cosimo_core::{RollbackCheck, SimulatorError};
 use super::Plan;
 use crate::run::Run;
 
-/// The plan, with what was found. Where nothing can be found out this way, the run tries for itself.
+/// The plan, with the results. Without isolation the run tests rollback itself.
 pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
     let (names, start) = (plan.layout.topology.names.clone(), plan.layout.limits.start);
     let mut plan = Some(plan);
     let mut rehearse = || match plan.take().map(|plan| Run::begin(plan, 1)) {
         Some(Ok(run)) => {
             let answer = encoded(run.rollback_checks().map(|(_, rehearsal)| rehearsal));
-            // The process ends with it; nothing has to be freed, and an FMU may die of that, too.
+            // The process ends here; nothing has to be freed, and freeing may crash an FMU, too.
             std::mem::forget(run);
             answer
         }
-        // The run fails in the same way, and says how.
+        // The run fails in the same way and reports it.
         _ => Vec::new(),
     };
     let answer = trial::isolated(&mut rehearse);
@@ -34,17 +33,17 @@ pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
         }
         Some(Err(Crash { simulator, what })) => {
             let message = format!(
-                "it {what} when rollback was tried, which the methods of this run rely on. Choose methods that do not \
-                 go back; `\"cosimo.rollback\" = \"none\"` among its parameters shows which ones are left"
+                "it {what} when rollback was tested, which the methods of this run need. Choose methods without rollback; the \
+                 parameter `\"cosimo.rollback\" = \"none\"` of the component shows which ones do not need it"
             );
             let simulator = simulator.or_else(|| names.first().cloned()).unwrap_or_default();
-            Err(StepError::FailedAt { simulator, at: start, cause: SimulatorError::new("rehearse", message) })
+            Err(StepError::FailedAt { simulator, at: start, cause: SimulatorError::new("check_rollback", message) })
         }
         None => Ok(plan),
     }
 }
 
-/// A line each.
+/// One line per component.
 fn encoded<'a>(rehearsals: impl Iterator<Item = &'a RollbackCheck>) -> Vec<u8> {
     let line = |rehearsal: &RollbackCheck| match rehearsal {
         RollbackCheck::Untried => "untried\n".to_owned(),

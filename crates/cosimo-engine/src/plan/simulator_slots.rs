@@ -1,4 +1,4 @@
-//! Simulators in the places that were planned for them.
+//! Puts simulators into their slots of the pool.
 
 use cosimo_core::method::JacobianWork;
 use cosimo_core::{Segment, Simulator};
@@ -13,7 +13,7 @@ pub(crate) fn island(layout: Layout, simulators: Vec<Box<dyn Simulator>>, thread
     Island::new(layout, crew)
 }
 
-/// Puts every simulator in its place.
+/// One slot per simulator.
 fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<SimulatorSlot> {
     let count = layout.topology.blocks.len();
     let passes = layout.topology.order.passes.iter().chain(&layout.topology.renewal.passes);
@@ -35,7 +35,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Simulato
                 locals.choose(chosen);
             }
             locals += chosen.len();
-            // Every output by every input: too much to be set aside where nothing asks for it.
+            // Outputs times inputs: not allocated unless needed.
             let asked = layout.methods.sources.interface.is_some() || !layout.topology.order.loops.is_empty();
             let size = if asked { block.inputs.len() * block.outputs.len() } else { 0 };
             let outputs = block.outputs.len();
@@ -51,7 +51,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Simulato
                 index,
                 inputs: block.inputs.clone(),
                 outputs: block.outputs.clone(),
-                // Asked for only where somebody looks at them: to some simulators they cost as much as a step.
+                // Requested only if used: for some simulators they cost as much as a step.
                 offers_slopes: layout.topology.shape.slopes && abilities.slopes,
                 offers_integrals: !layout.methods.corrections.is_empty() && abilities.integrals,
                 seldom: Box::new(ColdSlot {
@@ -81,7 +81,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Simulato
         .collect()
 }
 
-/// A plan that was made of facts relies on getters that say the same.
+/// The declared abilities, on which the plan is based, must agree with the getters.
 fn check_abilities(simulator: &mut dyn Simulator) {
     let can = simulator.interface().abilities;
     debug_assert_eq!(
@@ -94,6 +94,6 @@ fn check_abilities(simulator: &mut dyn Simulator) {
             simulator.states().is_some(),
             simulator.events().is_some(),
         ],
-        "rollback, freeze, jacobian, integrals, states, events: what the interface and what the getters say"
+        "rollback, serialize_state, jacobian, integrals, states, events: abilities of the interface, and getters"
     );
 }
