@@ -1,4 +1,4 @@
-//! A run as bytes. Every method's memory is a slice of numbers, so no method needs code for it.
+//! Serialization of a run. The memory of every method is a slice of numbers, so no method needs code for it.
 
 use crate::island::Island;
 use crate::lines::Islands;
@@ -12,28 +12,37 @@ use cosimo_core::registry::number_text;
 /// Version of the layout below; other versions are refused.
 const MAGIC: &[u8; 8] = b"COSIMO\x004";
 
+/// The complete state of a run, as bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint(Vec<u8>);
 
+/// Why a run could not be saved or loaded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CheckpointError {
-    #[error("this is no checkpoint of this version of Cosimo")]
+    /// Another file, or another version of the format.
+    #[error("not a checkpoint of this version of Cosimo")]
     NotACheckpoint,
+    /// Components, methods or sizes differ.
     #[error("the checkpoint belongs to another system: {0}")]
     OtherSystem(String),
+    /// The checksum or the content is wrong.
     #[error("the checkpoint is damaged")]
     Damaged,
-    #[error("simulator `{0}` cannot be saved to bytes")]
+    /// The named simulator does not support serialization.
+    #[error("component `{0}` does not support saving its state")]
     CannotFreeze(String),
+    /// A simulator failed to save or to load its state.
     #[error(transparent)]
     Simulator(#[from] StepError),
 }
 
 impl Checkpoint {
+    /// The content of a checkpoint file.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
+    /// Checks format and checksum.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Checkpoint, CheckpointError> {
         if !bytes.starts_with(MAGIC) {
             return Err(CheckpointError::NotACheckpoint);
@@ -72,7 +81,7 @@ impl Checkpoint {
     }
 }
 
-/// Over everything that an island and what is around it remember. What is read reaches simulators only if it is good.
+/// Writes or reads the state of an island and its surroundings. Simulators are restored only if all of it is valid.
 pub(crate) fn walk(
     island: &mut Island,
     islands: Option<&mut Islands>,
@@ -99,7 +108,7 @@ pub(crate) fn walk(
     walk.bytes(&mut theirs);
     if theirs != ours.as_bytes() && !walk.is_broken() {
         let theirs = String::from_utf8_lossy(&theirs);
-        return Err(CheckpointError::OtherSystem(format!("it is of `{theirs}`, this is `{ours}`")));
+        return Err(CheckpointError::OtherSystem(format!("expected `{ours}`, got `{theirs}`")));
     }
     remembered(island, scenario.as_deref_mut(), progress, walk);
     if walk.is_broken() {
@@ -150,12 +159,12 @@ fn remembered(
     }
 }
 
-/// What a run remembers beside its island.
+/// The state of a run beside its island.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Progress {
     /// The worst indicator so far.
     pub(crate) worst: f64,
-    /// How many times a row was due, where rows are not due at every point.
+    /// How many rows were due on the output grid, if there is one.
     pub(crate) beat: Option<u64>,
     /// The present point has no row yet.
     pub(crate) unwritten: bool,
@@ -163,13 +172,13 @@ pub(crate) struct Progress {
 
 const NO_BEAT: u64 = u64::MAX;
 
-/// FNV-1a. Each byte is mixed in reversibly, so that no change of a single one goes unnoticed.
+/// FNV-1a. Each byte is mixed in reversibly, so that a change of a single byte is always detected.
 fn checksum(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-/// Enough to notice that a checkpoint is loaded into another system or method.
+/// Detects a checkpoint of another system or method.
 fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
     let layout = &island.layout;
     let own: String = layout

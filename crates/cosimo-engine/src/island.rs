@@ -1,7 +1,7 @@
-//! Simulators that share a macro step. Read down: window, bookmark, attempt, judge, commit.
+//! Simulators that share a macro step: window, bookmark, attempt, error check, commit.
 //!
-//! Nothing between bookmark and commit is visible outside, which is why rollback is local. A system without
-//! delayed lines is one island.
+//! Nothing between bookmark and commit is visible outside, so rollback is local. A system without delayed lines is one
+//! island.
 
 use cosimo_core::clock::{Limit, StallDetector};
 use cosimo_core::error::StepError;
@@ -15,20 +15,23 @@ use crate::plan::Layout;
 use crate::rate_schedule::OwnStepLimits;
 use crate::simulator_pool::{Buffers, SimulatorPool, SimulatorSelection, Task, earlier};
 
-/// Rounds of an event that passes from simulator to simulator, or comes again at once.
+/// The largest number of event iterations, beyond the depth of feed-through.
 pub(crate) const ROUNDS: usize = 100;
 
+/// Simulators with a common clock and method.
 pub struct Island {
+    /// Topology, methods and limits.
     pub layout: Layout,
+    /// All buffers.
     pub board: Board,
     pub(crate) crew: SimulatorPool,
     pub(crate) clock: Clock,
-    /// The law's last answer, within the limits.
+    /// The next step size by the controller, within the limits.
     pub(crate) size: f64,
     /// The window that was committed last.
     pub(crate) window: Window,
     pub(crate) error: f64,
-    /// No window crosses this instant, as somebody wants to act at it.
+    /// The next scenario action, which no window crosses.
     pub(crate) appointment: Option<Time>,
     crawl: StallDetector,
 }
@@ -57,7 +60,7 @@ impl Island {
         }
     }
 
-    /// Outputs at the start, rank by rank; then the samples before it, where a history was given.
+    /// Initialises simulators, loads the history, and computes consistent outputs at the start.
     pub(crate) fn enter(&mut self) -> Result<(), StepError> {
         let at = self.layout.limits.start;
         let stop = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
@@ -69,7 +72,7 @@ impl Island {
             self.board.traces.put(0, &history.values[sample], &[]);
             self.board.traces.commit();
         }
-        // Texts pass through as many simulators as there are at most.
+        // Strings and binaries pass through at most as many simulators as there are.
         for _ in 0..=self.layout.topology.blocks.len().min(self.layout.topology.byte_connections.len()) {
             self.rest(Task::Give(SimulatorSelection::All))?;
             if !self.board.send(|_| true) {
@@ -82,15 +85,14 @@ impl Island {
         self.set_inputs_at(Instant::Start, |settling| {
             settling.begin()?;
             settling.in_order()?;
-            // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
+            // Once more, so that inputs and outputs of all simulators are consistent.
             settling.all(true)?;
-            // Slopes of outputs without feed-through follow from the inputs and are right only now; those that follow
-            // from them come after.
+            // Derivatives of outputs without feed-through depend on inputs and are right only now; dependent ones follow.
             if settling.layout.topology.shape.slopes { settling.in_order() } else { Ok(()) }
         })?;
         self.board.traces.commit();
         if self.layout.topology.eventful {
-            // The first round leaves initialisation, with events of its own; the second shows what they came to.
+            // The first iteration leaves initialisation, with its events; the second reads their results.
             self.pass_on(at)?;
             self.pass_on(at)?;
         }
@@ -102,8 +104,8 @@ impl Island {
         Ok(())
     }
 
-    /// Ends initialisation where it has not ended yet. FMUs exist whose outputs are right only from then on: those with
-    /// outputs that follow directly from inputs leave it later, so that they can still answer what changed.
+    /// Exits initialisation mode where that has not happened. Outputs of some FMUs are right only afterwards; those with
+    /// direct feed-through exit later, so that they still respond to changes.
     pub(crate) fn exit_initialisation(&mut self) -> Result<(), StepError> {
         let sources = self.exit_of(false)?;
         if sources {
@@ -112,7 +114,7 @@ impl Island {
         if self.exit_of(true)? || sources { self.pass_on(self.clock.now()) } else { Ok(()) }
     }
 
-    /// Whether outputs changed by it.
+    /// Returns whether outputs changed.
     fn exit_of(&mut self, direct: bool) -> Result<bool, StepError> {
         let Board { traces, buffers, .. } = &mut self.board;
         buffers.outputs.copy_from_slice(traces.newest());
@@ -124,12 +126,12 @@ impl Island {
         Ok(changed)
     }
 
-    /// Locals for the row of the present instant; nothing where none are recorded.
+    /// Reads local variables for the present row, if any are recorded.
     pub(crate) fn read_locals(&mut self) -> Result<(), StepError> {
         if self.layout.rows.has_locals() { self.rest(Task::ReadLocals) } else { Ok(()) }
     }
 
-    /// Everybody at the present instant.
+    /// Works on all simulators at the present instant.
     pub(crate) fn set_inputs_at(
         &mut self,
         instant: Instant,
@@ -142,15 +144,15 @@ impl Island {
             .map_err(|trouble| settling.error(trouble, |blamed| resting(settling.layout, blamed, at)))
     }
 
-    /// Whether somebody stands at an event. Its outputs are those of before it.
+    /// Whether an event is due. Outputs are still those before the event.
     pub(crate) fn due(&self) -> bool {
         self.board.event
     }
 
-    /// Handles what is due at the present instant: outputs jump, others hear of it at once, until nothing changes any
-    /// more. No time passes, and nobody looks back beyond a jump.
+    /// Event iteration at the present instant: outputs jump and are exchanged until nothing changes. Extrapolations do not
+    /// look back across a jump.
     pub(crate) fn handle_events(&mut self) -> Result<(), StepError> {
-        // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
+        // The record shows inputs and outputs of the step, so both are saved and restored.
         self.board.offsets.copy_from_slice(&self.board.buffers.segments);
         self.board.scratch_left.copy_from_slice(&self.board.buffers.outputs);
         self.board.buffers.outputs.copy_from_slice(self.board.traces.newest());
@@ -178,7 +180,7 @@ impl Island {
                     &mut settling.board.buffers,
                 )
                 .map_err(|blamed| resting(layout, blamed, at))?;
-            // Loops of those who have events are left alone: their unknowns stay as they were applied.
+            // Loops of simulators with events are not solved: their unknowns stay as applied.
             for (place, found) in layout.topology.order.loops.iter().enumerate() {
                 if layout.topology.throughout(found, |can| can.direct_response && !can.events) {
                     settling
@@ -232,6 +234,7 @@ impl Island {
         Ok(())
     }
 
+    /// Whether the stop time is reached.
     pub fn finished(&self) -> bool {
         self.clock.reached(self.layout.limits.stop)
     }
@@ -279,12 +282,12 @@ impl Island {
         }
     }
 
-    /// The window of the next step, where nothing inside of it is in the way.
+    /// The window of the next step, if it is not shortened inside.
     pub(crate) fn next_window(&self) -> Window {
         self.clock.window(self.size, self.limit(self.limits()))
     }
 
-    /// Keeps a step, unless time hardly moves.
+    /// Commits a step, unless the run stalls.
     pub(crate) fn close(&mut self, window: Window, error: f64, factor: f64) -> Result<(), StepError> {
         self.commit(window, error, factor);
         if self.crawl.is_stalled(window.size) {
@@ -294,14 +297,13 @@ impl Island {
         Ok(())
     }
 
-    /// All outputs as the others see them.
+    /// All outputs at the present communication point.
     pub fn outputs(&self) -> &[f64] {
         self.board.traces.newest()
     }
 
-    /// A step was left because a simulator asks to end the simulation at `at`. Where it is the only one, what it shows
-    /// there becomes a communication point; others cannot be brought to that instant, and stay at the last one. Whether
-    /// there is a new point.
+    /// A simulator asks to end the simulation at `at`, inside a step. If it is the only one, that instant becomes a
+    /// communication point; others cannot be stepped there and stay at the last one. Returns whether there is a new point.
     pub(crate) fn end_at(&mut self, at: Time) -> Result<bool, StepError> {
         self.board.traces.discard();
         let from = self.clock.now();
@@ -319,7 +321,7 @@ impl Island {
         Ok(true)
     }
 
-    /// Runs the window and measures it; 1 is just good enough.
+    /// Steps the window and returns its error indicator; 1 is the tolerance.
     fn attempt(&mut self, window: Window, limits: OwnStepLimits) -> Result<f64, StepError> {
         if self.layout.limits.rewinds {
             self.run(Task::Save(Slot::Attempt), window)?;
@@ -367,12 +369,12 @@ impl Island {
         self.window = window;
         self.error = error;
         let next = self.layout.limits.control.next(window.size, factor, &mut self.board.counters);
-        // Cut short by an event or the end, not by the law: that is no reason to start small again.
+        // Shortened by an event or the end, not by the controller: the size is kept.
         let cut = window.size < self.size && (error <= 1.0 || !self.layout.limits.control.adaptive);
         self.size = if cut { next.max(self.size) } else { next };
     }
 
-    /// What is known to end everybody's steps.
+    /// Known instants that end steps: events, scenario actions and the stop time.
     #[inline]
     fn limits(&self) -> OwnStepLimits {
         let end = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
@@ -382,7 +384,7 @@ impl Island {
         OwnStepLimits { known: limit(earlier(events, end)), end: limit(end) }
     }
 
-    /// What ends the next window: that, and the ends of steps that components are in on their own.
+    /// The limit of the next window: also the ends of longer steps of multi-rate components.
     fn limit(&self, limits: OwnStepLimits) -> Limit {
         let own = self.board.paces.next_end(self.clock.now());
         own.map_or(limits.known, |end| limits.known.and(end))
@@ -393,25 +395,25 @@ impl Island {
         done.map_err(|blamed| resting(&self.layout, blamed, self.clock.now()))
     }
 
-    /// The numbers that one macro step maps onto themselves: states, samples of connected outputs as far
-    /// back as any fit looks, and the memory of corrections.
+    /// The number of cells, the discrete state that a macro step maps: states, the samples of connected outputs that
+    /// extrapolations need, and the memory of corrections.
     pub fn cells(&self) -> usize {
         let samples = self.layout.topology.driving.len() + self.layout.topology.sloped.len();
         self.layout.topology.states + self.layout.methods.history_depth() * samples + self.board.memory.len()
     }
 
-    /// How many of the cells, the first ones, are states of simulators.
+    /// How many of the first cells are states of simulators.
     pub fn state_cells(&self) -> usize {
         self.layout.topology.states
     }
 
-    /// One step of the given size from the given cells. The island is afterwards as it was.
+    /// One step of the given size from the given cells. The island is restored afterwards.
     pub fn map(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
         self.step_response(size, from, to)
     }
 
-    /// Steps of the given size from the given cells, the cells after each of them one after the other. There are as
-    /// many steps as `to` has room for. The island is afterwards as it was.
+    /// Steps of the given size from the given cells; `to` gets the cells after each step and determines their number. The
+    /// island is restored afterwards.
     pub fn step_response(
         &mut self,
         size: f64,
@@ -444,7 +446,7 @@ impl Island {
         if let Some(cells) = from {
             self.write_cells(cells)?;
         }
-        // A map of equal steps onto itself: the samples it looks back on lie as far apart as the step is long.
+        // A map of equal steps: past samples have the distance of the step size.
         self.board.traces.space(size);
         let cells = self.cells();
         for (step, after) in to.chunks_exact_mut(cells.max(1)).enumerate() {
@@ -459,6 +461,7 @@ impl Island {
         Ok(())
     }
 
+    /// Reads the present cells.
     pub fn read_cells(&mut self, cells: &mut [f64]) -> Result<(), StepError> {
         self.rest(Task::GetStates)?;
         let (states, rest) = cells.split_at_mut(self.layout.topology.states);

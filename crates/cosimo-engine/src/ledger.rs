@@ -1,7 +1,7 @@
-//! What every bond carried: the numbers that people read and that the estimate acts on are the same.
+//! Energy balance of all bonds, for reports and error estimates alike.
 //!
-//! Sums live in engine memory that a rewind covers; they are added once per window, never at commit, so an
-//! estimate that runs several windows per step counts them all.
+//! Sums are part of the state that a rollback restores; they are added once per window, never at commit, so an estimate
+//! with several windows per step counts them all.
 
 use cosimo_core::method::BondPower;
 use cosimo_core::{Bond, Couplings, PowerVariable, Segment};
@@ -27,17 +27,21 @@ pub struct BondTotals {
     pub residual_absolute: f64,
 }
 
+/// Powers and energies of all bonds of an island.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ledger {
-    /// Power that enters each side as that side reckons it, bond after bond.
+    /// Power in watts that enters each side by its own values, bond after bond.
     pub sides: Vec<f64>,
+    /// Per bond: powers at the end of the last window.
     pub powers: Vec<BondPower>,
+    /// Per bond: energies so far.
     pub totals: Vec<BondTotals>,
-    /// The part of each bond in the last indicator.
+    /// Per bond: its part of the last error indicator.
     pub indicators: Vec<f64>,
 }
 
 impl Ledger {
+    /// All sums zero.
     pub fn new(bonds: &[Bond]) -> Ledger {
         Ledger {
             sides: vec![0.0; bonds.iter().map(|bond| bond.sides.len()).sum()],
@@ -47,8 +51,8 @@ impl Ledger {
         }
     }
 
-    /// Powers at the end of a window from the inputs that were applied and the outputs the step left, and
-    /// their energies by the right rectangle (ECCO Eqs. (5) to (10)).
+    /// Adds a window: powers at its end from applied inputs and resulting outputs, and their energies by the right
+    /// rectangle rule (ECCO Eqs. (5) to (10)).
     pub fn add(
         &mut self,
         bonds: &[Bond],

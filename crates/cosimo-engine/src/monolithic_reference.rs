@@ -1,37 +1,40 @@
-//! How far signals are from the monolithic reference, where the system has one, and what that has to do with the energy defect.
+//! Deviations of signals from the monolithic reference, compared with the energy defect.
 
 use crate::summary::BondSummary;
 
 /// A port and its largest error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceDeviation {
+    /// As `component.port`.
     pub name: String,
-    /// Empty where nobody says.
+    /// The physical unit; empty if unknown.
     pub unit: String,
+    /// The largest absolute error, in that unit.
     pub error: f64,
-    /// The error as a part of the largest value of the monolithic reference.
+    /// The error relative to the peak of the monolithic reference.
     pub share: f64,
-    /// Its instant, in seconds.
+    /// The time of the largest error, in seconds.
     pub at: f64,
 }
 
 /// All ports that were compared; none where there is no monolithic reference.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MonolithicReference<'a> {
-    /// What the comparison leaves out; may be empty.
+    /// Limitations of the comparison; may be empty.
     pub about: &'a str,
+    /// Per compared port.
     pub ports: &'a [ReferenceDeviation],
 }
 
 impl MonolithicReference<'_> {
-    /// Why a signal is worse than the energy defect lets one hope, where it is.
+    /// A note for the case that a signal error is larger than the energy defect.
     pub fn beside(&self, bonds: &[BondSummary]) -> Option<String> {
         let defect = bonds.iter().map(|bond| bond.share).filter(|share| !share.is_nan()).reduce(f64::max)?;
         let worst = self.ports.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
         (worst.share > defect).then(|| {
             format!(
-                "`{}` is off by {:.3} % at its worst instant, more than the energy defect of {:.3} %: the defect counts energy over \
-                 the whole run, and bounds the error of no signal",
+                "the largest error of `{}` is {:.3} %, more than the energy defect of {:.3} %: the defect is an integral over the \
+                 run and does not bound the error of any signal",
                 worst.name,
                 100.0 * worst.share,
                 100.0 * defect
@@ -46,7 +49,7 @@ mod tests {
     use crate::ledger::BondTotals;
 
     #[test]
-    fn only_a_signal_that_is_worse_than_the_defect_needs_words() {
+    fn only_a_signal_error_above_the_defect_gets_a_note() {
         let totals = BondTotals { transmitted: 1.0, exchanged: 1.0, residual: 0.0, residual_absolute: 0.01 };
         let bonds = [BondSummary { name: "strut".into(), totals, share: 0.01, power_error: 0.0 }];
         let words = |share: f64| {
@@ -60,7 +63,9 @@ mod tests {
             let ports = [port("a.x", 1e-3), port("a.F", share)];
             MonolithicReference { about: "", ports: &ports }.beside(&bonds)
         };
-        assert!(words(0.02).is_some_and(|words| words.starts_with("`a.F` is off by 2.000 % at its worst")));
+        assert!(
+            words(0.02).is_some_and(|words| words.starts_with("the largest error of `a.F` is 2.000 %, more"))
+        );
         assert_eq!(words(0.009), None);
         assert_eq!(MonolithicReference::default().beside(&bonds), None);
     }

@@ -1,4 +1,4 @@
-//! What a row holds, and when one is due. Columns that nobody asked for are neither computed nor copied.
+//! Columns of result rows. Columns that are not recorded are neither computed nor copied.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,12 @@ use crate::plan::Ports;
 /// The chosen columns, the time first.
 #[derive(Debug, Default)]
 pub struct RowLayout {
+    /// Names and units.
     pub columns: Columns,
     sources: Vec<ColumnSource>,
-    /// Seconds from row to row.
+    /// Seconds from row to row; `None`: a row at every communication point.
     pub every: Option<f64>,
-    /// Per component: the locals that are recorded, by their places among all that it has.
+    /// Per component: indices of the recorded local variables.
     pub locals: Vec<Vec<usize>>,
 }
 
@@ -29,7 +30,7 @@ enum ColumnSource {
     Time,
     Output(usize),
     Input(usize),
-    /// A local, by its place among all that are recorded.
+    /// A local variable, by its index among the recorded ones.
     Local(usize),
     Size,
     Indicator,
@@ -38,11 +39,11 @@ enum ColumnSource {
     Bond(usize, BondValue),
 }
 
-/// Of a bond, by its place, after a step of a size.
+/// A value of a bond, by ledger, index and step size.
 type BondValue = fn(&Ledger, usize, f64) -> f64;
 
 impl RowLayout {
-    /// Chooses columns; a pattern that fits none of them is a problem.
+    /// Chooses columns; a pattern that matches none of them is a problem.
     pub(crate) fn new(
         results: &Results,
         scenario: bool,
@@ -67,8 +68,8 @@ impl RowLayout {
                 let known = all.iter().map(|column| column.name.as_str());
                 let known = known.chain(inside.iter().flatten().map(|local| local.name.as_str()));
                 problems.push(
-                    Problem::error("plan/results", format!("no variable fits `{wanted}`"), span.clone())
-                        .label("fits nothing")
+                    Problem::error("plan/results", format!("no variable matches `{wanted}`"), span.clone())
+                        .label("no match")
                         .hint(suggest(wanted, known)),
                 );
             }
@@ -89,7 +90,7 @@ impl RowLayout {
         rows
     }
 
-    /// Locals of a component by their paths. Only those that a pattern asks for are recorded: there may be very many.
+    /// Local variables of a component by path. They are recorded only by pattern: there may be very many.
     fn choose<'l>(
         &mut self,
         member: usize,
@@ -137,7 +138,7 @@ impl RowLayout {
     }
 }
 
-/// Whether all names that a pattern may fit are known: those of components that did not open are not.
+/// Whether all names that a pattern may match are known: those of components that could not be opened are not.
 fn judged(pattern: &str, ports: &Ports<'_>) -> bool {
     let of =
         |index: usize| pattern.strip_prefix(&ports.names[index]).is_some_and(|rest| rest.starts_with('.'));
@@ -160,7 +161,7 @@ impl Pattern {
     }
 }
 
-/// The last pattern that fits decides. Where none does: all that is not left out, if that is how it begins.
+/// The last matching pattern decides; without one, names are kept if the first pattern excludes.
 fn keeps(patterns: &[Pattern], name: &str) -> bool {
     match patterns.iter().rev().find(|pattern| pattern.fits(name)) {
         Some(pattern) => !pattern.excludes,
@@ -168,7 +169,7 @@ fn keeps(patterns: &[Pattern], name: &str) -> bool {
     }
 }
 
-/// A local of a component.
+/// A local variable of a component.
 struct LocalColumn<'l> {
     name: String,
     unit: &'l str,
@@ -191,7 +192,7 @@ const BOND_VALUES: [(&str, &str, BondValue); 6] = [
     ("indicator", "1", |ledger, bond, _| ledger.indicators[bond]),
 ];
 
-/// Everything that a row could hold, in the order of the file.
+/// All possible columns, in the order of the file.
 fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
     let mut columns = Vec::new();
     let mut add = |name: String, unit: &str, source: ColumnSource| {
@@ -209,7 +210,7 @@ fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
         for input in block.inputs.clone() {
             let mut name = ports.path(PowerVariable::Input(input));
             if taken.contains(&name) {
-                name.push_str(".in"); // a port name may stand for an input and an output
+                name.push_str(".in"); // a port name may be that of an input and of an output
             }
             add(name, unit(PowerVariable::Input(input)), ColumnSource::Input(input));
         }
@@ -233,7 +234,7 @@ fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
     columns
 }
 
-/// a, b, c, ... as in the system file; junctions beyond z go on with numbers.
+/// The name of a bond side: a, b, c, ... as in the system file; numbers beyond z.
 pub fn side_letter(side: usize) -> String {
     match u8::try_from(side) {
         Ok(index) if index < 26 => char::from(b'a' + index).to_string(),

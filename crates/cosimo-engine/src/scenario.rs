@@ -502,10 +502,12 @@ fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usi
     };
     let tunable = &ports.interfaces[member].tunable;
     let place = tunable.iter().position(|known| known == parameter).ok_or_else(|| {
-        let message =
-            format!("component `{name}` has no tunable parameter `{parameter}`");
+        let message = format!("component `{name}` has no tunable parameter `{parameter}`");
         wrong(message).hint(match tunable.is_empty() {
-            true => "it has no tunable parameters; co-simulation FMUs declare them by `variability=\"tunable\"`".into(),
+            true => {
+                "it has no tunable parameters; co-simulation FMUs declare them by `variability=\"tunable\"`"
+                    .into()
+            }
             false => suggest(parameter, tunable.iter().map(String::as_str)),
         })
     })?;
@@ -520,8 +522,7 @@ fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>)
         return None;
     }
     if time > stop {
-        let message =
-            format!("the action at {time} s never happens: the run ends at {stop} s");
+        let message = format!("the action at {time} s never happens: the run ends at {stop} s");
         problems.push(Problem::warning("scenario/instant", message, span.clone()));
     }
     Time::new(time).map(ActionTrigger::At)

@@ -1,58 +1,71 @@
-//! Accept or try again, and how large the next step may be. A struct, not a trait: it sees verdicts and
-//! sizes, never a number of the system. It counts what happened and why.
+//! Acceptance of steps and limits of the step size, with counters of the reasons.
 
 use cosimo_system::{Reject, StepConfig};
 
-/// A retry is at most this part of the failed size: a PI law with a bad memory may propose growth straight
-/// after a rejection, and would loop for ever.
+/// A retry is at most this part of the failed size: a PI controller may propose growth right after a rejection, and would
+/// loop for ever.
 const RETRY_AT_MOST: f64 = 0.8;
-/// What is tried where a simulator refused a step and nobody can say by how much it was too large.
+/// The factor of the step size after a simulator refused a step.
 const REFUSED: f64 = 0.5;
 
+/// Limits of the step size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepLimits {
+    /// In seconds.
     pub min: f64,
+    /// In seconds.
     pub max: f64,
+    /// The smallest ratio of two consecutive steps.
     pub shrink: f64,
+    /// The largest ratio of two consecutive steps.
     pub grow: f64,
+    /// When steps are repeated.
     pub reject: Reject,
+    /// Whether the controller changes the step size.
     pub adaptive: bool,
 }
 
-/// What happened, and why the next size is what it is. Part of a test's contract: counts are exact.
+/// Counts of steps and of the reasons for their sizes. Tests rely on exact counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
+    /// Accepted steps.
     pub steps: u64,
+    /// Rejected steps.
     pub rejected: u64,
-    /// Windows cut back to an event inside them.
+    /// Windows shortened to an event inside them.
     pub events: u64,
-    /// Steps with an indicator above 1 that were taken all the same.
+    /// Steps accepted with an indicator above 1.
     pub above_one: u64,
+    /// Steps whose next size was raised to the minimum.
     pub at_minimum: u64,
+    /// Steps whose next size was reduced to the maximum.
     pub at_maximum: u64,
+    /// Steps limited by the growth ratio.
     pub growth_limited: u64,
+    /// Steps limited by the shrink ratio.
     pub shrink_limited: u64,
-    /// Right-hand sides evaluated inside simulators, repeated steps included.
+    /// Model evaluations inside of simulators, repeated steps included.
     pub evaluations: u64,
-    /// How often the matrices of linear models were renewed, and how many windows old they were at most.
+    /// How often the matrices of linear models were renewed.
     pub linearised: u64,
+    /// The largest age of those matrices, in windows.
     pub oldest_model: u64,
 }
 
 impl Counters {
-    /// What decides the size of a step, in words, with how often it did.
+    /// Reasons for step sizes, as text, with their counts.
     pub fn reasons(&self) -> [(&'static str, u64); 6] {
         [
             ("accepted above tolerance", self.above_one),
             ("at the smallest size", self.at_minimum),
             ("at the largest size", self.at_maximum),
-            ("held back in growing", self.growth_limited),
-            ("held back in shrinking", self.shrink_limited),
-            ("cut at an event", self.events),
+            ("limited by the growth ratio", self.growth_limited),
+            ("limited by the shrink ratio", self.shrink_limited),
+            ("shortened to an event", self.events),
         ]
     }
 
-    /// In the order of checkpoints.
+    /// All counters in the order of checkpoints.
     pub(crate) fn all(&mut self) -> [&mut u64; 11] {
         [
             &mut self.steps,
@@ -82,7 +95,7 @@ impl StepLimits {
         }
     }
 
-    /// The first size. A request outside the limits is clipped to the nearest one.
+    /// The first size; a request outside of the limits is clipped.
     pub fn first(&self, size: Option<f64>) -> f64 {
         let size = size.unwrap_or(self.min);
         if self.adaptive { size.clamp(self.min, self.max) } else { size }

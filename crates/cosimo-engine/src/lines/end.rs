@@ -1,4 +1,4 @@
-//! One end of a line: what it published, what it received, how long its delay is, and the law that changes it.
+//! One end of a line: published and received stamps, the present delay, and its controller.
 //! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8) and Fig. 2.
 
 use cosimo_core::line::{Repay, Stamp, StampInterpolation, StampTable};
@@ -10,10 +10,10 @@ use crate::plan::LineSide;
 use crate::state_walk::StateWalk;
 
 pub(crate) struct EndState {
-    /// Which line and which of its sides.
+    /// Indices of the line and of the side.
     pub(crate) line: usize,
     pub(crate) side: usize,
-    /// Which simulator of the island, its input and its output; and where that is among the outputs of all.
+    /// The simulator of the island, its input and its output; `place`: that output among all of the island.
     pub(crate) member: usize,
     pub(crate) place: usize,
     pub(crate) effort: usize,
@@ -24,39 +24,39 @@ pub(crate) struct EndState {
     impedance: f64,
     common: bool,
     repay: Repay,
-    /// The output by which the simulator says how much it stretches the line itself.
+    /// The output with the delay factor, if the simulator controls the delay itself.
     pub(crate) owner: Option<usize>,
-    /// By how much the delay is longer than its shortest; where the simulator owns it, in the last step.
+    /// The present delay relative to the shortest; with an `owner`, that of the last step.
     pub(crate) factor: f64,
-    /// Of the other end, as it was when stamps were delivered last.
+    /// The factor of the other end at the last delivery.
     pub(crate) other: f64,
     pub(crate) own: StampTable,
     pub(crate) inbox: StampTable,
     law: Option<DelayController>,
     pub(crate) stats: EndStatistics,
-    /// Published and not yet delivered, with what the other end is to hear.
+    /// Published and not yet delivered, with the notice for the other end.
     pub(crate) outbox: Vec<Stamp>,
     notice: Notice,
-    /// Delivered and not yet looked at.
+    /// Delivered and not yet processed.
     incoming: Vec<Stamp>,
     heard: Notice,
-    /// How to read between stamps, and the seconds for which they are kept.
+    /// The interpolation of stamps, and the seconds for which they are kept.
     between: StampInterpolation,
     memory: f64,
     /// The effort at the start, in SI units.
     pub(crate) first_effort: f64,
-    /// Energy of what was on its way at the start.
+    /// Energy inside of the line at the start.
     first_energy: f64,
     first_flow: f64,
 }
 
-/// What an end tells the other beside stamps.
+/// Data for the other end beside stamps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Notice {
     factor: f64,
-    /// It had to shrink.
+    /// The delay was reduced.
     shrunk: bool,
-    /// An event is known to come.
+    /// The time of an announced event.
     event: Option<f64>,
 }
 
@@ -68,7 +68,7 @@ impl Notice {
     }
 }
 
-/// Doubles the delay while its end stands still, halves it when it moves.
+/// Doubles the delay while its end is steady, halves it otherwise.
 struct DelayController {
     steady: Box<dyn Steadiness>,
     memory: Vec<f64>,
@@ -77,48 +77,55 @@ struct DelayController {
     linked: bool,
     announced: bool,
     rollback: bool,
-    /// As judged last.
+    /// The last result of the steadiness criterion.
     still: bool,
-    /// Short until then: somebody announced an event.
+    /// The delay stays short until this time, after an announced event.
     short_until: f64,
     /// An event of the other end, which no step crosses.
     expected: Option<f64>,
-    /// What the other end shrank to since the last step.
+    /// The smallest factor announced by the other end since the last step.
     heard: f64,
 }
 
-/// What happened at an end.
+/// Statistics of a line end.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EndStatistics {
+    /// Number of published stamps.
     pub stamps: u64,
-    /// Seconds for which it was judged to stand still.
+    /// Seconds for which the end was steady.
     pub still: f64,
-    /// Integral of the factor of its delay.
+    /// Time integral of the delay factor.
     pub factor_time: f64,
+    /// The largest delay factor.
     pub largest: f64,
+    /// How often the delay was increased.
     pub grown: u64,
+    /// How often the delay was reduced.
     pub shrunk: u64,
-    /// Steps that were taken back because it moved.
+    /// Steps rolled back because the end was not steady.
     pub taken_back: u64,
-    /// Energy into the line, in joules, and the same whichever way it went.
+    /// Energy into the line, in joules.
     pub energy: f64,
+    /// Sum of its absolute values.
     pub exchanged: f64,
-    /// The control gave up: steps stayed shorter than the shortest delay.
+    /// Control of the delay was disabled: steps stayed shorter than the shortest delay.
     pub useless: bool,
 }
 
-/// Of one end, for people.
+/// Totals of a line end, for reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndTotals {
+    /// Counts and energies.
     pub stats: EndStatistics,
-    /// Into the line at the start.
+    /// Flow into the line at the start.
     pub first_flow: f64,
     /// Mean of the delay over the run, in seconds.
     pub delay: f64,
-    /// Share of the time for which it stood still.
+    /// Share of the time for which the end was steady.
     pub still: f64,
-    /// The simulator stretched the line itself.
+    /// The simulator controls the delay itself.
     pub owned: bool,
+    /// Reads beyond the newest stamp; always 0.
     pub beyond: u64,
 }
 
@@ -204,14 +211,14 @@ impl EndState {
     }
 
     pub(crate) fn impedance(&self) -> f64 {
-        // The charge that the line holds per effort stays what it is, since delay and impedance grow together; with one
-        // impedance for both ends no energy is made where delays differ.
+        // Delay and impedance grow together, so that the capacity of the line stays constant; with a common impedance no
+        // energy is created where delays differ.
         let factor = if self.common { 0.5 * (self.factor + self.other) } else { self.factor };
         factor * self.impedance
     }
 
-    /// What a simulator is given for a step that begins at `from`: the line as it is, or at its shortest and how much it may
-    /// be stretched.
+    /// The line for a step of the simulator from `from`: with the present delay, or with the shortest one and the largest
+    /// factor for a simulator that controls it.
     pub(crate) fn view(&self, from: f64) -> LineEnd<'_> {
         match self.owner {
             None => self.stretched(from),
@@ -224,7 +231,7 @@ impl EndState {
         }
     }
 
-    /// By how much a simulator that owns the delay may make it longer.
+    /// The largest factor for a simulator that controls the delay.
     fn allowed(&self, from: f64) -> f64 {
         self.law
             .as_ref()
@@ -237,16 +244,16 @@ impl EndState {
         if self.owner.is_some() { self.allowed(from) * self.delay } else { self.delay() }
     }
 
-    /// Whether a step may be taken back because its line was stretched too far.
+    /// Whether a step may be rolled back because the delay was too long.
     pub(crate) fn may_repeat(&self) -> bool {
         self.owner.is_none() && self.law.as_ref().is_some_and(|law| law.rollback)
     }
 
-    /// The factor of the step that was just made, as a simulator says that owns it.
+    /// Takes over the factor of the last step from a simulator that controls it.
     pub(crate) fn follow(&mut self, from: f64, factor: f64) -> Result<(), String> {
         let most = self.allowed(from);
         if !(1.0..=most).contains(&factor) {
-            return Err(format!("the line is stretched by {factor}, and from 1 to {most} is allowed"));
+            return Err(format!("the delay factor is {factor}, expected 1 to {most}"));
         }
         if factor > self.factor {
             self.stats.grown += 1;
@@ -254,7 +261,7 @@ impl EndState {
         }
         if factor < self.factor {
             self.stats.shrunk += 1;
-            // What the other end said is not said back.
+            // A factor announced by the other end is not announced back.
             let heard = self.law.as_ref().map_or(f64::INFINITY, |law| law.heard);
             self.notice.shrunk |= factor < heard;
         }
@@ -278,7 +285,7 @@ impl EndState {
         }
     }
 
-    /// Whether all is there that a step may read. Who owns his delay may make it as short as the step.
+    /// Whether all stamps for a step have arrived. A simulator that controls the delay may shorten it to the step.
     pub(crate) fn ready(&self, from: f64, to: f64) -> bool {
         let last = if self.owner.is_some() { from } else { (to - self.delay()).min(from) };
         !self.inbox.is_empty() && last <= self.inbox.newest().t
@@ -295,16 +302,16 @@ impl EndState {
         Stamp { t, effort, flow: self.sign * flow, ..Stamp::default() }
     }
 
-    /// Whether the end stands still with this sample, and whether the step is to be taken back for that.
+    /// Applies the steadiness criterion to a sample. Returns whether the step must be rolled back.
     pub(crate) fn judge(&mut self, new: &Stamp) -> bool {
-        // Who owns his delay has taken back already what was to be taken back.
+        // A simulator that controls the delay has rolled back itself.
         let Some(law) = self.law.as_mut().filter(|_| self.owner.is_none()) else { return false };
         law.trial.copy_from_slice(&law.memory);
         law.still = law.steady.steady(self.own.stamps(), new, &mut law.trial);
         !law.still && self.factor > 1.0 && law.rollback
     }
 
-    /// The step is taken back, and this end wanted it so.
+    /// The step is rolled back because of this end.
     pub(crate) fn give_up(&mut self) {
         self.stats.taken_back += 1;
         self.shrink(Stretch::shorter(self.factor));
@@ -319,7 +326,7 @@ impl EndState {
         }
     }
 
-    /// The sample is published, as it was judged; the delay changes from the next step on.
+    /// Publishes the sample after `judge`; the delay changes from the next step on.
     pub(crate) fn publish(&mut self, new: Stamp) {
         let last = self.own.newest();
         let step = new.t - last.t;
@@ -335,7 +342,7 @@ impl EndState {
         let Some(law) = &mut self.law else { return };
         law.heard = f64::INFINITY;
         if self.owner.is_some() {
-            // It is longer only while it stands still.
+            // Its delay is longer only while it is steady.
             law.still = self.factor > 1.0;
         } else {
             std::mem::swap(&mut law.memory, &mut law.trial);
@@ -365,7 +372,7 @@ impl EndState {
         self.shrink(factor);
     }
 
-    /// Over everything that changes.
+    /// Writes or reads the state.
     pub(crate) fn walk(&mut self, walk: &mut StateWalk<'_>) {
         walk.numbers([&mut self.factor, &mut self.other, &mut self.first_energy, &mut self.first_flow]);
         walk.table(&mut self.own);
@@ -403,12 +410,12 @@ impl EndState {
         }
     }
 
-    /// As the input has it.
+    /// In the physical unit of the input.
     pub(crate) fn newest_effort(&self) -> f64 {
         self.scale * self.own.newest().effort
     }
 
-    /// Longer than its shortest, by the control of the engine.
+    /// The delay is longer than the shortest, controlled by the engine.
     pub(crate) fn is_stretched(&self) -> bool {
         self.factor > 1.0 && self.owner.is_none()
     }
@@ -417,27 +424,27 @@ impl EndState {
         self.law.as_ref().is_some_and(|law| law.still)
     }
 
-    /// An event that the island knows of, for the other end.
+    /// Announces an event of the island to the other end.
     pub(crate) fn announce(&mut self, event: Option<f64>) {
         if self.law.as_ref().is_some_and(|law| law.announced) {
             self.notice.event = event;
         }
     }
 
-    /// What goes to the other end after a round.
+    /// Stamps and notice for the other end, after a round.
     pub(crate) fn send(&mut self) -> (Vec<Stamp>, Notice) {
         let notice = Notice { factor: self.factor, ..self.notice };
         self.notice = Notice { shrunk: false, ..notice };
         (std::mem::take(&mut self.outbox), notice)
     }
 
-    /// What comes from the other end; the stamps are taken out.
+    /// Stamps and notice of the other end; the stamps are moved out.
     pub(crate) fn arrive(&mut self, stamps: &mut Vec<Stamp>, notice: Notice) {
         self.incoming.append(stamps);
         self.heard = notice;
     }
 
-    /// Looks at what has arrived, before the steps of a round.
+    /// Processes what has arrived, before the steps of a round.
     pub(crate) fn receive(&mut self, now: f64) {
         self.inbox.receive(&self.incoming);
         self.incoming.clear();
@@ -451,12 +458,12 @@ impl EndState {
             law.heard = law.heard.min(notice.factor.max(1.0));
         } else if notice.shrunk && law.linked {
             self.shrink(notice.factor);
-            // That is heard, not said: it must not go back and forth.
+            // Not announced back, to avoid an endless exchange.
             self.notice.shrunk = false;
         }
     }
 
-    /// Of what this end has sent since the start and the other has not read, less what was on its way at the start.
+    /// Energy sent and not yet read by the other end, relative to the start.
     pub(crate) fn stored(&self, now: f64) -> f64 {
         self.on_its_way(now) - self.first_energy
     }
@@ -473,7 +480,7 @@ impl EndState {
         }
     }
 
-    /// Energy of what this end has sent and the other has not yet read, with the other's delay and impedance: the wave
+    /// Energy sent and not yet read by the other end, with the other's delay and impedance: the wave
     /// w = e + Z f carries w^2 / 4 Z.
     fn on_its_way(&self, now: f64) -> f64 {
         let (factor, common) = (self.other, 0.5 * (self.factor + self.other));
@@ -487,7 +494,7 @@ impl EndState {
         let (mut sum, mut last) = (0.0, from);
         for t in inside.chain([now]) {
             let (a, b) = (wave(last), wave(t));
-            // A line's square, integrated.
+            // The integral of the square of a linear function.
             sum += (t - last) * (a * a + a * b + b * b) / 3.0;
             last = t;
         }

@@ -226,9 +226,7 @@ fn choose_methods(
             let Some(piece) = pieces.iter().position(holds) else { continue };
             match found {
                 Some((first, other)) if first != piece => refuse(
-                    format!(
-                        "`{other}` and `{name}` are in different islands: only lines connect them"
-                    ),
+                    format!("`{other}` and `{name}` are in different islands: only lines connect them"),
                     span,
                     "list components of one island; one of them is enough",
                 ),
@@ -245,11 +243,7 @@ fn choose_methods(
         let piece = &mut pieces[piece];
         if let Some(other) = piece.island.replace(index) {
             let other = &system.islands[other].name;
-            refuse(
-                format!("`[island.{other}]` declares the same island"),
-                &island.span,
-                "keep one of them",
-            );
+            refuse(format!("`[island.{other}]` declares the same island"), &island.span, "keep one of them");
         }
         let own = MethodConfig { step: island.methods.step.clone(), ..system.methods.clone() };
         if piece.alone && own != island.methods {
@@ -294,7 +288,8 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
             };
             let refused = match wanted {
                 Boundary::Held => Some(problem(
-                    "an effort held from the start of a step adds half a step of delay, which is unstable".into(),
+                    "an effort held from the start of a step adds half a step of delay, which is unstable"
+                        .into(),
                     "remove `boundary`, or use \"mid-step\"",
                 )),
                 Boundary::Inside if !can.wave_boundary => Some(problem(
@@ -306,7 +301,9 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
                     "use `boundary = \"semi-implicit\"` and give `mass_a` or `mass_b`",
                 )),
                 Boundary::Best => Some(problem(
-                    format!("`{name}` neither supports rollback nor evaluates the line inside of its steps, and its mass is not given"),
+                    format!(
+                        "`{name}` neither supports rollback nor evaluates the line inside of its steps, and its mass is not given"
+                    ),
                     "give the mass at that side of the line: `mass_a` or `mass_b`, effort per rate of the flow",
                 )),
                 Boundary::SemiImplicit if !known && !can.rollback => Some(problem(
@@ -390,8 +387,7 @@ fn first_effort(line: &Line, system: &System, ports: &Ports<'_>, problems: &mut 
     });
     match given {
         [Some(a), Some(b)] if (a - b).abs() > 1e-9 * a.abs().max(b.abs()) => {
-            let message =
-                format!("line `{}` has two start efforts: {a} on side a, {b} on side b", line.name);
+            let message = format!("line `{}` has two start efforts: {a} on side a, {b} on side b", line.name);
             problems.push(
                 Problem::error("plan/line-start", message, line.decl.span.clone())
                     .hint("the start values of both effort inputs must be the same"),

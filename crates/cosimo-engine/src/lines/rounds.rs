@@ -1,8 +1,7 @@
 //! All islands of a system with lines, moving in rounds.
 //!
-//! In a round every island steps for as long as the stamps that it has let it; then, with everybody at rest, what was
-//! published is delivered in the order of the lines. Nothing else passes between islands, so their results are the same
-//! for any number of threads.
+//! In a round every island steps as far as its stamps allow; then, with all islands at rest, published stamps are delivered
+//! in the order of the lines. Islands share nothing else, so results are bit-identical for any thread count.
 
 use std::time::{Duration, Instant};
 
@@ -17,89 +16,100 @@ use crate::simulator_pool::{Fault, FaultOf, finite, guarded};
 use crate::summary::BondSummary;
 use crate::workers::{Worker, WorkerGroup, shares};
 
-/// Islands as a plan leaves them, and what a run shows of them.
+/// Planned islands, and their merged view.
 pub(crate) struct IslandPlan {
     pub(crate) seeds: Vec<IslandBlueprint>,
     pub(crate) shown: IslandNames,
 }
 
-/// What of the islands is shown, and by which names.
+/// The merged view: names, and where islands have its values.
 pub(crate) struct IslandNames {
     /// Names of the islands, and of the lines between them.
     pub(crate) islands: Vec<String>,
     pub(crate) lines: Vec<String>,
-    /// The first component of each island, which is named where the island fails.
+    /// The first component of each island, which errors of the island name.
     pub(crate) first: Vec<usize>,
-    /// For each output of the plan: the island that shows it, and its place there.
+    /// For each output of the plan: its island, and its index there.
     pub(crate) outputs: Vec<(usize, usize)>,
-    /// For each input of the plan: the island, which is one simulator, and the input of that.
+    /// For each input of the plan: its island of one simulator, and the input there.
     pub(crate) inputs: Vec<(usize, usize)>,
 }
 
 /// The islands of a run.
 pub(crate) struct Islands {
-    /// Those of the coordinator's own thread.
+    /// Islands on the coordinator's thread.
     own: IslandShare,
     workers: Vec<Worker<IslandShare>>,
-    /// How many there are on each thread; on the last one there may be fewer.
+    /// The number of islands per thread; the last one may have fewer.
     share: usize,
     /// Both sides of each line: island and end.
     lines: Vec<[(usize, usize); 2]>,
     shown: IslandNames,
-    /// The values of inputs as the islands have them.
+    /// The present values of inputs in the islands.
     held: Vec<f64>,
 }
 
-/// What an island did.
+/// Totals of an island.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IslandTotals {
+    /// The names of its components.
     pub name: String,
+    /// Accepted steps.
     pub steps: u64,
+    /// Steps that were rolled back.
     pub taken_back: u64,
+    /// Model evaluations.
     pub evaluations: u64,
+    /// Bonds inside of the island.
     pub bonds: Vec<BondSummary>,
 }
 
-/// What a line did.
+/// Totals of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineTotals {
+    /// The name of the line.
     pub name: String,
+    /// Sides a and b.
     pub ends: [EndTotals; 2],
-    /// Energy that went in at both ends, and what of it is still on its way, in joules.
+    /// Energy that entered at both ends, in joules.
     pub entered: f64,
+    /// Energy still inside of the line, in joules.
     pub stored: f64,
 }
 
 impl LineTotals {
-    /// Energy that the line made or lost: a line of constant delay keeps all of it.
+    /// Energy that the line created, in joules, negative if lost; zero for a constant delay.
     pub fn defect(&self) -> f64 {
         self.stored - self.entered
     }
 
-    /// By how much the flows at the start do not meet, as a part of the larger one. A line that begins so begins with a jump
-    /// that nobody caused.
+    /// The sum of both flows at the start, relative to the larger one. Unless it is zero the line begins with an artificial
+    /// jump.
     pub fn gap(&self) -> f64 {
         let [a, b] = [0, 1].map(|side| self.ends[side].first_flow);
         let largest = a.abs().max(b.abs());
         if largest > 0.0 { (a + b).abs() / largest } else { 0.0 }
     }
 
-    /// The energy that passed, whichever way.
+    /// The exchanged energy in joules, in both directions.
     pub fn exchanged(&self) -> f64 {
         self.ends.iter().map(|end| end.stats.exchanged).sum::<f64>() / 2.0
     }
 }
 
+/// Totals of a system with lines.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LineNetworkTotals {
+    /// All islands.
     pub islands: Vec<IslandTotals>,
+    /// All lines.
     pub lines: Vec<LineTotals>,
-    /// Reads of what nobody had published yet. There are none.
+    /// Reads beyond the newest stamp; always 0.
     pub beyond: u64,
 }
 
 impl Islands {
-    /// Islands are made on the threads where they will live, and stand at the start, where `whole` shows them.
+    /// Creates the islands on their threads and initialises them and the merged view `whole`.
     pub(crate) fn start(
         formed: IslandPlan,
         threads: usize,
@@ -138,7 +148,7 @@ impl Islands {
         Ok(islands)
     }
 
-    /// All islands up to the end of the next window of `whole`, and what they show there.
+    /// Steps all islands to the end of the next window of `whole`, and updates it.
     pub(crate) fn step(&mut self, whole: &mut Island) -> Result<(), StepError> {
         self.hand_on(whole);
         let window = whole.next_window();
@@ -151,7 +161,7 @@ impl Islands {
         whole.close(window, 0.0, 1.0)
     }
 
-    /// New values of inputs that nothing drives, from the next steps on.
+    /// Passes new values of unconnected inputs to the islands, from their next steps on.
     fn hand_on(&mut self, whole: &mut Island) {
         for input in 0..self.held.len() {
             let value = whole.layout.topology.couplings.constant(input);
@@ -168,7 +178,7 @@ impl Islands {
     fn run_until(&mut self, t: f64) -> Result<(), (usize, SimulatorError)> {
         while self.any(|isle| isle.time < t) {
             if !self.each(RoundTask::Round { until: t })? {
-                let words = "no island can go on: each waits for another; this is a mistake in Cosimo";
+                let words = "deadlock: all islands wait for stamps; this is a bug in Cosimo";
                 return Err((0, SimulatorError::new("step", words)));
             }
             self.deliver();
@@ -197,7 +207,7 @@ impl Islands {
         }
     }
 
-    /// All islands as bytes, each in the place of its first component, with what is on its way to it.
+    /// Serializes all islands, each at the index of its first component, with undelivered stamps.
     pub(crate) fn serialize_states(&mut self, whole: &mut Island) -> Result<(), StepError> {
         self.at_rest(RoundTask::Freeze, whole)?;
         for (isle, &first) in self.shown.first.clone().iter().enumerate() {
@@ -238,14 +248,14 @@ impl Islands {
         LineNetworkTotals { islands, lines, beyond }
     }
 
-    /// From now on takes the wall time of each island's steps.
+    /// Measures the wall time of each island's steps from now on.
     pub(crate) fn take_times(&mut self) {
         for isle in 0..self.shown.islands.len() {
             self.isle(isle, |isle| isle.spent = Some(Duration::ZERO));
         }
     }
 
-    /// The times so far, in the places of the islands' first components; empty where none are taken.
+    /// Wall times so far, at the indices of the islands' first components; empty if not measured.
     pub(crate) fn time_per_component(&self, components: usize) -> Vec<Duration> {
         let mut all = vec![Duration::ZERO; components];
         for (isle, &first) in self.shown.first.iter().enumerate() {
@@ -259,7 +269,7 @@ impl Islands {
         (self.shown.first[isle], Fault::Failed(cause))
     }
 
-    /// A task on all threads: whether an island moved, or the fault of the first one that has any.
+    /// Runs a task on all threads. Returns whether an island moved, or the fault of the first island with one.
     fn each(&mut self, task: RoundTask) -> Result<bool, (usize, SimulatorError)> {
         for worker in &self.workers {
             worker.give(|share| share.task = task);
@@ -355,7 +365,7 @@ impl WorkerGroup for IslandShare {
             }
             match done {
                 Ok(moved) => self.moved |= moved,
-                // The others finish their round: what an island came to does not depend on who shares its thread.
+                // The others finish their round: results must not depend on the distribution over threads.
                 Err(fault) => self.fault = self.fault.take().or(Some((self.first + place, fault))),
             }
         }
@@ -366,7 +376,7 @@ impl WorkerGroup for IslandShare {
     }
 }
 
-/// The fault: that of an island, or a value that is not finite where a component shows one before.
+/// The first fault: of an island, or a value that is not finite of a component before it.
 fn check(whole: &Island, blamed: Option<FaultOf>) -> Result<(), FaultOf> {
     let before = blamed.as_ref().map_or(usize::MAX, |(component, _)| *component);
     for (component, block) in whole.layout.topology.blocks.iter().enumerate().take(before) {
@@ -375,7 +385,7 @@ fn check(whole: &Island, blamed: Option<FaultOf>) -> Result<(), FaultOf> {
     blamed.map_or(Ok(()), Err)
 }
 
-/// A panic in a simulator is its fault, not the engine's.
+/// A panic in a simulator becomes its error.
 fn blamed<R>(work: impl FnOnce() -> Result<R, SimulatorError>) -> Result<R, SimulatorError> {
     guarded(work)
         .unwrap_or_else(|message| Err(SimulatorError::new("step", format!("it panicked: {message}"))))

@@ -256,8 +256,7 @@ impl Inspection<'_> {
                 summand.port.0, bond.name, wire.to.0
             );
             let problem = Problem::warning("check/bond-also-wired", message, summand.port.1.clone());
-            let hint =
-                "correct for a measurement; if the receiver acts back, use a `[[junction]]`";
+            let hint = "correct for a measurement; if the receiver acts back, use a `[[junction]]`";
             found.push(self.ports.about(problem.hint(hint), end));
         }
     }

@@ -69,8 +69,7 @@ impl Planner<'_> {
             for (known, asked) in wanted.iter_mut().zip([correction.jacobian(), models.map(|m| m.source)]) {
                 let Some(source) = asked else { continue };
                 if let Some(other) = known.replace(source).filter(|other| *other != source) {
-                    let message =
-                        format!("corrections use two Jacobian sources, `{other}` and `{source}`");
+                    let message = format!("corrections use two Jacobian sources, `{other}` and `{source}`");
                     let hint = "use one source for all inputs";
                     self.refuse("plan/two-jacobians", &choice.span, [&message, hint]);
                 }

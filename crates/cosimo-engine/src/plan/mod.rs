@@ -123,8 +123,7 @@ impl<'s> Draft<'s> {
         if let Some(island) = system.islands.first()
             && system.bonds.iter().all(|bond| bond.line.is_none())
         {
-            let message =
-                format!("`[island.{}]` needs a line, but the system has none", island.name);
+            let message = format!("`[island.{}]` needs a line, but the system has none", island.name);
             problems.push(
                 Problem::error("plan/island", message, island.span.clone())
                     .hint("move its method to `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),

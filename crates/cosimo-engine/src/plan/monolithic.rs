@@ -23,12 +23,8 @@ fn members(
     for (name, span) in &group.components {
         match system.components.iter().position(|component| component.name == *name) {
             None => problems.push(
-                Problem::error(
-                    "plan/unknown-component",
-                    format!("unknown component `{name}`"),
-                    span.clone(),
-                )
-                .hint(suggest(name, system.components.iter().map(|component| component.name.as_str()))),
+                Problem::error("plan/unknown-component", format!("unknown component `{name}`"), span.clone())
+                    .hint(suggest(name, system.components.iter().map(|component| component.name.as_str()))),
             ),
             Some(index) if members.contains(&index) => problems.push(Problem::error(
                 "plan/joined-twice",
@@ -43,11 +39,7 @@ fn members(
         problems.push(
             Problem::error(
                 "plan/nothing-to-join",
-                format!(
-                    "`{}` needs at least two components, got {}",
-                    group.name,
-                    members.len()
-                ),
+                format!("`{}` needs at least two components, got {}", group.name, members.len()),
                 group.span.clone(),
             )
             .hint("name the components that are to be integrated together"),
@@ -60,7 +52,9 @@ fn members(
         problems.push(
             Problem::error(
                 "plan/cannot-join",
-                format!("`{name}` cannot be part of a monolithic group: `{source}` does not expose its equations"),
+                format!(
+                    "`{name}` cannot be part of a monolithic group: `{source}` does not expose its equations"
+                ),
                 source_span.clone(),
             )
             .hint("only model-exchange FMUs do"),

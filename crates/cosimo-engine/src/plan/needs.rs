@@ -226,8 +226,9 @@ impl Planner<'_> {
             };
             let degree = degree(*feedthrough);
             let name = entry.name;
-            let message =
-                format!("extrapolation `{name}` has no effect of its own: {which}, so all have degree {degree}");
+            let message = format!(
+                "extrapolation `{name}` has no effect of its own: {which}, so all have degree {degree}"
+            );
             self.warning("plan/nothing-to-choose", &choice.span, [&message, hint]);
         }
     }
@@ -316,7 +317,8 @@ impl Planner<'_> {
             .collect();
         if let Some(first) = delayed.first() {
             let words = match delayed.len() {
-                1 => "algebraic loop: solved at initialisation only; afterwards one signal lags by one step".to_owned(),
+                1 => "algebraic loop: solved at initialisation only; afterwards one signal lags by one step"
+                    .to_owned(),
                 count => format!(
                     "{count} algebraic loops: solved at initialisation only; afterwards one signal of each lags by one step; \
                      the first"
@@ -407,8 +409,7 @@ impl Planner<'_> {
         for bond in &self.links.bonds {
             if scaled && !scale_given && bond.energy_scale.is_none() {
                 let message = format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name);
-                let hint =
-                    "set it to a typical energy of the bond; residuals well below it count little";
+                let hint = "set it to a typical energy of the bond; residuals well below it count little";
                 self.warning("plan/no-energy-scale", &recipe.estimate.span, [&message, hint]);
             }
         }

@@ -191,7 +191,8 @@ impl Resolver<'_, '_> {
                 return false;
             };
             let (one, given) = (&summand.port.0, given.content.name());
-            self.problems.push(wrong(format!("`{one}` provides {given}, which `{other}` does not accept"), lists));
+            self.problems
+                .push(wrong(format!("`{one}` provides {given}, which `{other}` does not accept"), lists));
             return true;
         };
         let one = wire.from.first().map_or("", |summand| summand.port.0.as_str());
@@ -432,8 +433,9 @@ impl Resolver<'_, '_> {
                     ports.path(side.effort)
                 );
                 found.push(
-                    Problem::error("plan/line-feedthrough", message, decl.span.clone())
-                        .hint("connect the line where the flow is a state: a mass, an inertia, an inductance"),
+                    Problem::error("plan/line-feedthrough", message, decl.span.clone()).hint(
+                        "connect the line where the flow is a state: a mass, an inertia, an inductance",
+                    ),
                 );
             }
             ends.push(LineSide {
@@ -554,13 +556,12 @@ impl Resolver<'_, '_> {
         };
         for (end, (path, span)) in [(effort, &port.effort), (flow, &port.flow)] {
             if let Some(level) = ports.port(end).unit.as_ref().filter(|unit| unit.offset != 0.0) {
-                let message = format!(
-                    "`{path}` [{level}] has a unit with an offset and cannot be a factor of power"
-                );
+                let message =
+                    format!("`{path}` [{level}] has a unit with an offset and cannot be a factor of power");
                 return Err(vec![
-                    Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
-                        "use a unit without offset, such as K, or a `[[connection]]`",
-                    ),
+                    Problem::error("plan/no-power", message, span.clone())
+                        .label(format!("[{level}]"))
+                        .hint("use a unit without offset, such as K, or a `[[connection]]`"),
                 ]);
             }
         }

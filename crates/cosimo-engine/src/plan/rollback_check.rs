@@ -37,7 +37,11 @@ pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
                  parameter `\"cosimo.rollback\" = \"none\"` of the component shows which ones do not need it"
             );
             let simulator = simulator.or_else(|| names.first().cloned()).unwrap_or_default();
-            Err(StepError::FailedAt { simulator, at: start, cause: SimulatorError::new("check_rollback", message) })
+            Err(StepError::FailedAt {
+                simulator,
+                at: start,
+                cause: SimulatorError::new("check_rollback", message),
+            })
         }
         None => Ok(plan),
     }
