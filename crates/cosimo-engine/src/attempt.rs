@@ -1,5 +1,5 @@
-//! One window on a board: corrections speak, the stages are swept, everyone learns. This is what an
-//! estimate drives (`Trial`) and what an iteration repeats (`Passes`).
+//! One window: corrections, a sweep over all stages, and the update of method memories. An estimate runs it (`Trial`), an
+//! iteration repeats it (`Passes`).
 
 use cosimo_core::error::StepError;
 use cosimo_core::method::{Passes, Sizes, StepRecord, Trial};
@@ -17,11 +17,11 @@ pub(crate) struct Attempt<'a> {
     pub layout: &'a Layout,
     pub board: &'a mut Board,
     pub simulators: &'a mut SimulatorPool,
-    /// The window that was run last.
+    /// The last window.
     pub window: Window,
-    /// Inputs are fitted by the companions of their fits.
+    /// Inputs are extrapolated by the companions of their methods.
     pub companions: bool,
-    /// The size of what is attempted, of which a window may be a part; and what may end steps of components' own.
+    /// The size of the attempted step, of which a window may be a part; and the limits of multi-rate steps.
     pub whole: f64,
     pub limits: OwnStepLimits,
 }
@@ -33,7 +33,7 @@ impl Trial for Attempt<'_> {
         self.refresh_models(window)?;
         self.lead(window)?;
         self.correct(window);
-        // The scratch is lent beside the board: taken out, not copied.
+        // Moved out and back, not copied: the board is borrowed meanwhile.
         let mut scratch = std::mem::take(&mut self.board.sweeps);
         let swept = self.layout.methods.iteration.run(self, window, &mut scratch);
         self.board.sweeps = scratch;
@@ -112,7 +112,7 @@ impl Attempt<'_> {
         self.simulators.step(task, &mut self.board.buffers, self.layout, window).map(|_| ())
     }
 
-    /// Every stage once, on what the traces know by now.
+    /// Steps every stage once, with inputs from the present traces.
     fn pass(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
         let fits = if self.companions { &layout.methods.companions } else { &layout.methods.fits };
@@ -189,7 +189,7 @@ impl Attempt<'_> {
         self.run(Task::Jacobian { at: window.from }, window)
     }
 
-    /// Linear models around where everybody stands, with the inputs that a perfect exchange would give.
+    /// Linear models around the present states, with inputs exchanged without error.
     fn refresh_models(&mut self, window: Window) -> Result<(), StepError> {
         let Some(models) = &self.layout.methods.models else { return Ok(()) };
         let board = &mut *self.board;
@@ -206,7 +206,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Tells those who begin a step of their own that is longer than the window.
+    /// Starts multi-rate steps that are longer than the window.
     fn lead(&mut self, window: Window) -> Result<(), StepError> {
         if self.layout.methods.rates.is_empty() {
             return Ok(());
@@ -236,7 +236,7 @@ impl Attempt<'_> {
                 ask(&planned.inputs, window);
                 continue;
             }
-            // Those with longer steps apart, each for the step that it begins; nothing reaches the others.
+            // Simulators with longer steps are corrected separately, when their step begins.
             for (masked, (corrected, own)) in mask.iter_mut().zip(planned.inputs.iter().zip(paces.own())) {
                 *masked = *corrected && own.is_none();
             }
@@ -254,7 +254,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Energies of the window, from the outputs as the step left them.
+    /// Energies of the window, from the outputs after the step.
     fn account(&mut self, window: Window) {
         let Board { ledger, buffers, .. } = &mut *self.board;
         let layout = self.layout;
@@ -267,8 +267,7 @@ impl Attempt<'_> {
         );
     }
 
-    /// Sets new inputs and reads outputs again where that was asked for, so that a change passes through all
-    /// simulators it can pass at this instant.
+    /// Sets fresh inputs and reads outputs again, so that changes pass through all direct feed-throughs at this instant.
     fn exchange(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
         if layout.methods.sources.interface.is_some() || !layout.topology.renewal.steps.is_empty() {
@@ -279,7 +278,7 @@ impl Attempt<'_> {
         if layout.topology.renewal.steps.is_empty() {
             return Ok(());
         }
-        // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
+        // The record shows inputs and outputs of the step, so both are saved and restored.
         board.offsets.copy_from_slice(&board.buffers.segments);
         board.scratch_left.copy_from_slice(&board.buffers.outputs);
         let (at, instant) = (window.to, Instant::Exchange(window.size));
@@ -298,7 +297,7 @@ impl Attempt<'_> {
         if layout.methods.corrections.is_empty() {
             return;
         }
-        // The record borrows the board while the memory is written: taken out, not copied.
+        // Moved out and back, not copied: the record borrows the board.
         let mut memory = std::mem::take(&mut self.board.memory);
         let mut scratch = std::mem::take(&mut self.board.scratch);
         let record = self.board.record(layout, window);
@@ -315,7 +314,7 @@ impl Attempt<'_> {
 }
 
 impl SimulatorPool {
-    /// [`Crew::run`] while stepping a window.
+    /// [`SimulatorPool::run`] in a window.
     #[inline]
     pub(crate) fn step(
         &mut self,
@@ -328,7 +327,7 @@ impl SimulatorPool {
     }
 }
 
-/// Names the simulator and the window.
+/// The error with simulator and window.
 pub(crate) fn stepping(layout: &Layout, (index, fault): FaultOf, window: Window) -> StepError {
     let simulator = layout.topology.names[index].clone();
     match fault {
@@ -346,7 +345,7 @@ pub(crate) fn stepping(layout: &Layout, (index, fault): FaultOf, window: Window)
     }
 }
 
-/// As [`stepping`], for calls that pass no time.
+/// As [`stepping`], for calls without a step.
 pub(crate) fn resting(layout: &Layout, blamed: FaultOf, at: Time) -> StepError {
     match blamed {
         (index, Fault::Failed(cause)) if cause.ends().is_none() => {

@@ -1,4 +1,4 @@
-//! Every buffer of an island. Sized by the plan, allocated once; everyone else borrows.
+//! All buffers of an island, allocated once with the sizes of the plan.
 
 use cosimo_core::linear_model::LinearModels;
 use cosimo_core::method::{CorrectionContext, Jacobian, OwnStep, StepRecord};
@@ -11,52 +11,53 @@ use crate::rate_schedule::RateSchedule;
 use crate::simulator_pool::Buffers;
 use crate::step_limits::Counters;
 
+/// The buffers of an island: traces, inputs, outputs, memories of methods.
 pub struct Board {
     pub(crate) traces: Traces,
-    /// Values that cross to simulators and back.
+    /// Inputs and outputs of simulators.
     pub(crate) buffers: Buffers,
-    /// One small segment per input, from the corrections.
+    /// Per input: the offset computed by corrections.
     pub offsets: Vec<Segment>,
-    /// Per input: a correction made all of it.
+    /// Per input: the correction replaces the extrapolation.
     pub whole: Vec<bool>,
-    /// The inputs that simulators saw last, at the end of their step.
+    /// The inputs at the end of the last step.
     pub(crate) held: Vec<f64>,
     /// Unknowns of algebraic loops, one segment per input.
     pub(crate) unknowns: Vec<Segment>,
-    /// Per output: what it shows can be believed. False for some only while a run starts.
+    /// Per output: its value is consistent. False for some only during initialisation.
     pub(crate) known: Vec<bool>,
-    /// Room for loops, of the whole system and of what is renewed at communication points.
+    /// Buffers for loops: of the whole system, and of those solved at communication points.
     pub(crate) rooms: Vec<LoopWorkspace>,
     pub(crate) renewal_rooms: Vec<LoopWorkspace>,
     pub(crate) ripple: LoopDerivatives,
-    /// Per input, of which those count that are unknowns of loops; never rewound.
+    /// Per input, used for loop unknowns only; not rolled back.
     pub(crate) residuals: Vec<Residual>,
-    /// All memory of corrections, one slice after the other.
+    /// The memories of all corrections, consecutively.
     pub memory: Vec<f64>,
     pub(crate) scratch: Vec<f64>,
-    /// How many windows ago the matrices of linear models were new; `None` before the first.
+    /// The age of the matrices of linear models in windows; `None` before the first.
     pub(crate) model_age: Option<u64>,
     /// Scratch of the iteration.
     pub(crate) sweeps: Vec<f64>,
-    /// Outputs that the estimate put aside.
+    /// Outputs stashed by the estimate.
     pub(crate) stashed: Vec<f64>,
-    /// Outputs as the step left them, while simulators settle on new inputs.
+    /// Outputs after the step, while new inputs are exchanged.
     pub(crate) scratch_left: Vec<f64>,
-    /// Inputs whose signal is not their sources', so that no correction of it makes sense.
+    /// Inputs overridden by a scenario, which must not be corrected.
     pub(crate) overridden: Vec<usize>,
-    /// How many signals are not what their sources say.
+    /// The number of signals changed by a scenario.
     pub(crate) changed: usize,
     pub(crate) ledger: Ledger,
     pub(crate) paces: RateSchedule,
     pub(crate) controller: Vec<f64>,
     pub(crate) next_event: Option<Time>,
-    /// Somebody stands at an event at the end of the window.
+    /// An event is due at the end of the window.
     pub(crate) event: bool,
-    /// Who asks to end the simulation at the end of the window, and by which function.
+    /// The simulator that asks to end the simulation at the end of the window, and the function of the request.
     pub(crate) ended: Option<(usize, &'static str)>,
-    /// As of the mark that sweeps go back to.
+    /// The next event at the mark that sweeps return to.
     pub(crate) marked_event: Option<Time>,
-    /// Never rewound.
+    /// Not rolled back.
     pub(crate) counters: Counters,
     bookmark: Bookmark,
 }
@@ -164,12 +165,12 @@ impl Board {
         self.buffers.bytes_in.clone_from_slice(&self.bookmark.parcels);
     }
 
-    /// The first wire on which something new was shown.
+    /// The first byte connection with a new value.
     pub(crate) fn unpublished_output(&self) -> Option<usize> {
         self.buffers.bytes_in.iter().zip(&self.buffers.bytes_out).position(|(sent, given)| sent != given)
     }
 
-    /// Puts what was shown on its way; whether any of it is new.
+    /// Transfers string and binary values. Returns whether any of them changed.
     pub(crate) fn send(&mut self, sent: impl Fn(usize) -> bool) -> bool {
         let mut new = false;
         for wire in (0..self.buffers.bytes_in.len()).filter(|wire| sent(*wire)) {
@@ -181,8 +182,8 @@ impl Board {
         new
     }
 
-    /// What an input would be if outputs were exchanged now. Slopes go along where they are offered: the
-    /// slope of an output that depends on an input at once depends on that input's slope.
+    /// The value of an input from the newest outputs, with its derivative where available: the derivative of an output
+    /// with direct feed-through depends on that of the input.
     pub(crate) fn coupled(&self, layout: &Layout, input: usize) -> Segment {
         let value = layout.topology.couplings.value(input, self.traces.newest());
         let mut slope = 0.0;
@@ -213,7 +214,7 @@ impl Board {
     }
 }
 
-/// What a correction may look at. Apart from `Board`, because its memory is lent at the same time.
+/// The context of a correction. Not a method of `Board`, whose memory is borrowed at the same time.
 pub(crate) fn known<'a>(
     layout: &'a Layout,
     traces: &'a Traces,

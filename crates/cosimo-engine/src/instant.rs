@@ -1,7 +1,7 @@
-//! One instant: everybody comes to know what everybody says, in the order of what depends on what. Algebraic loops are
-//! solved on the way, by Newton's method where their unknowns are real, by substitution where they are discrete.
+//! Exchange at one instant: outputs are read and inputs set in the order of direct feed-through. Algebraic loops are solved
+//! on the way, by Newton's method for real unknowns, by substitution for discrete outputs.
 //!
-//! At the start of a run nothing is known yet. An input that is not known has its start value until it is.
+//! At initialisation an input has its start value until its outputs are known.
 
 use cosimo_core::error::StepError;
 use cosimo_core::{PowerVariable, Segment, Time};
@@ -11,25 +11,25 @@ use crate::board::Board;
 use crate::plan::{Layout, Loop, Order, OrderStep};
 use crate::simulator_pool::{Fault, FaultOf, SimulatorPool, SimulatorSelection, Task};
 
-/// How often discrete values may go round a loop.
+/// The largest number of substitutions of discrete values in a loop.
 const ROUNDS: u32 = 100;
 
-/// What the instant is.
+/// The reason for the exchange.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Instant {
     /// The start of the run.
     Start,
-    /// Something jumped: everybody hears everything anew.
+    /// A jump: all inputs are renewed.
     Jump,
-    /// The end of a window of the given size, where some inputs are renewed. What was applied stands in the offsets.
+    /// The end of a window of the given size, where fresh inputs are renewed. The offsets hold the applied inputs.
     Exchange(f64),
 }
 
-/// Room for the solution of a loop.
+/// Buffers for the solution of a loop.
 pub(crate) struct LoopWorkspace {
     newton: Newton,
     u: Vec<f64>,
-    /// What the discrete outputs are taken for.
+    /// The held values of discrete outputs.
     held: Vec<f64>,
 }
 
@@ -40,13 +40,13 @@ impl LoopWorkspace {
     }
 }
 
-/// How far the unknown of a loop was left from what drives it, in its own unit. Solutions inside of rejected steps count.
+/// The residual of a loop unknown, in its physical unit. Solutions inside of rejected steps count.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Residual {
     pub start: Option<f64>,
     /// The worst after the start.
     pub later: Option<f64>,
-    /// The largest modulus of the unknown.
+    /// The largest absolute value of the unknown.
     pub largest: f64,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct LoopDerivatives {
 #[derive(Debug)]
 pub(crate) enum InstantFailure {
     Blamed(FaultOf),
-    /// A loop with an unknown that is not what drives it, or a discrete output that does not stay.
+    /// A loop did not converge: an unknown has a residual, or a discrete output keeps changing.
     LoopNotSolved {
         place: usize,
         what: PowerVariable,
@@ -89,7 +89,7 @@ impl<'a> InstantSolver<'a> {
         }
     }
 
-    /// Whoever depends on nobody has spoken.
+    /// Computes all dependent outputs; those without dependencies are known.
     pub(crate) fn in_order(&mut self) -> Result<(), InstantFailure> {
         let order = self.order();
         for step in &order.steps {
@@ -108,13 +108,13 @@ impl<'a> InstantSolver<'a> {
         Ok(())
     }
 
-    /// Everybody sets the inputs as they are known by now, and speaks; whatever it says if that is `lenient`.
+    /// Sets the present inputs of all simulators and reads all outputs; `lenient`: they need not be finite.
     pub(crate) fn all(&mut self, lenient: bool) -> Result<(), InstantFailure> {
         self.tell_all();
         self.hear(SimulatorSelection::All, lenient)
     }
 
-    /// At the start: everybody speaks once, of which only that is believed which depends on nobody.
+    /// At the start: reads all outputs once; only those without dependencies count as known.
     pub(crate) fn begin(&mut self) -> Result<(), InstantFailure> {
         let (layout, board) = (self.layout, &mut *self.board);
         board.known.fill(false);
@@ -130,7 +130,7 @@ impl<'a> InstantSolver<'a> {
         Ok(())
     }
 
-    /// Later: loops begin where their inputs were left at the end of the window, which the offsets hold.
+    /// Later: loops begin with the applied inputs at the end of the window, which the offsets hold.
     pub(crate) fn begin_from(&mut self, size: f64) {
         let Board { unknowns, offsets, .. } = &mut *self.board;
         for (unknown, applied) in unknowns.iter_mut().zip(offsets.iter()) {
@@ -164,7 +164,7 @@ impl<'a> InstantSolver<'a> {
         board.buffers.segments[input] = told;
     }
 
-    /// Outputs of `who`, whatever they are if that is `lenient`.
+    /// Reads the outputs of `who`; `lenient`: they need not be finite.
     fn hear(&mut self, who: SimulatorSelection, lenient: bool) -> Result<(), InstantFailure> {
         let board = &mut *self.board;
         self.simulators.run(Task::Settle { at: self.at, who, lenient }, &mut board.buffers)?;
@@ -177,7 +177,7 @@ impl<'a> InstantSolver<'a> {
         outputs.iter().for_each(|output| self.board.known[*output] = true);
     }
 
-    /// Passes of both orders are counted through.
+    /// Passes of both orders are numbered consecutively.
     fn offset(&self) -> usize {
         match self.instant {
             Instant::Exchange(_) => self.layout.topology.order.passes.len(),
@@ -185,8 +185,8 @@ impl<'a> InstantSolver<'a> {
         }
     }
 
-    /// Not every loop can be asked again and again after the start: whoever handles events would take each question
-    /// for one. The unknowns of such a loop stay as they were.
+    /// After the start, loops of simulators with events are not iterated: each iteration would be an event. Their unknowns
+    /// stay as they were.
     pub(crate) fn solve(&mut self, place: usize) -> Result<(), InstantFailure> {
         let found = &self.order().loops[place];
         if self.instant != Instant::Start && !self.layout.topology.throughout(found, |can| !can.events) {
@@ -195,9 +195,9 @@ impl<'a> InstantSolver<'a> {
             self.measure(found);
             return Ok(());
         }
-        self.now_known(&found.discrete); // to be what they are held at
+        self.now_known(&found.discrete); // at their held values
         self.tell_all();
-        // Lent beside the board: taken out, not copied.
+        // Moved out and back, not copied: the board is borrowed meanwhile.
         let mut rooms = std::mem::take(self.rooms());
         let LoopWorkspace { newton, u, held } = &mut rooms[place];
         let solved = Equation { settling: self, found, held }.solve(place, newton, u);
@@ -220,7 +220,7 @@ impl<'a> InstantSolver<'a> {
         })
     }
 
-    /// What is left of a loop's equation, u - g(u), after it was solved or left alone.
+    /// The residual u - g(u) of a loop, solved or not.
     fn measure(&mut self, found: &Loop) {
         let board = &mut *self.board;
         for &input in &found.unknowns {
@@ -244,7 +244,7 @@ impl<'a> InstantSolver<'a> {
         }
     }
 
-    /// What went wrong, with names.
+    /// The error with names.
     pub(crate) fn error(&self, unsettled: InstantFailure, blame: impl Fn(FaultOf) -> StepError) -> StepError {
         let (place, what, rounds) = match unsettled {
             InstantFailure::Blamed(blamed) => return blame(blamed),
@@ -288,7 +288,7 @@ impl Equation<'_, '_> {
         }
         let unsolved = |what, rounds| InstantFailure::LoopNotSolved { place, what, rounds };
         let mut last = 0;
-        // Each may have to follow another.
+        // Each discrete output may depend on another.
         let most = ROUNDS + found.discrete.len() as u32;
         for _ in 0..most {
             if u.is_empty() {
@@ -303,7 +303,7 @@ impl Equation<'_, '_> {
                     ),
                 })?;
             }
-            // One at a time: of two that hear each other, the second is asked again once the first has changed.
+            // One at a time: of two that depend on each other, the second is evaluated again after the first has changed.
             let said = &self.settling.board.buffers.outputs;
             let mut held = self.held.iter_mut().zip(&found.discrete);
             let Some((held, output)) = held.find(|(held, output)| **held != said[**output]) else {
@@ -314,7 +314,7 @@ impl Equation<'_, '_> {
         Err(unsolved(PowerVariable::Output(last), most))
     }
 
-    /// Where the search begins: values, and slopes behind them where simulators offer those.
+    /// The initial guess: values, followed by derivatives where simulators provide them.
     fn guess(&self, u: &mut [f64]) {
         let unknowns = self.found.unknowns.iter().map(|input| self.settling.board.unknowns[*input]);
         let slopes = unknowns.clone().map(|unknown| unknown.slope(0.0));
@@ -357,7 +357,7 @@ impl Equations for Equation<'_, '_> {
         Ok(())
     }
 
-    /// What the simulators declare, along the passes of the loop: dy = D du, du = L dy.
+    /// From directional derivatives along the passes of the loop: dy = D du, du = L dy.
     fn derivatives(&mut self, into: &mut [f64]) -> Result<bool, InstantFailure> {
         let found = self.found;
         let (order, offset) = (self.settling.order(), self.settling.offset());
@@ -400,13 +400,13 @@ impl Equations for Equation<'_, '_> {
     }
 }
 
-/// Discrete outputs are heard as what they are held at, whatever they say.
+/// Replaces discrete outputs by their held values.
 fn hold(board: &mut Board, held: &[f64], found: &Loop) {
     let newest = board.traces.level_mut(0);
     held.iter().zip(&found.discrete).for_each(|(held, output)| newest[*output] = *held);
 }
 
-/// One row of L dy. Outputs outside of the loop stay as they are, discrete ones too.
+/// One row of L dy. Outputs outside of the loop and discrete ones are constant.
 fn driven(layout: &Layout, input: usize, changes: &[f64], found: &Loop) -> f64 {
     let terms = layout.topology.couplings.terms(input).iter();
     let moves =

@@ -1,7 +1,6 @@
-//! A simulator with a step of its own. Of a longer window it makes several equal steps, each with its part of the
-//! inputs. Over several shorter ones it goes ahead to the end of its own step and shows what lies between: outputs
-//! that are known at both ends are interpolated there, discrete ones wait for the end. The step loop knows it as any
-//! other simulator; `rates.rs` tells it where its own steps end.
+//! The wrapper of a multi-rate simulator. It divides a longer window into equal steps, each with its part of the inputs. If
+//! its step is longer than the window, it steps ahead to the end of its own step; in between continuous outputs are
+//! interpolated, and discrete ones change at the end. `rate_schedule.rs` determines where its steps end.
 
 use cosimo_core::abilities;
 use cosimo_core::clock::{Limit, has_reached_end, part, parts};
@@ -18,10 +17,10 @@ use cosimo_system::{Problem, System};
 
 use crate::state_walk::StateWalk;
 
-/// What rounding can do to a mean slope, in parts of value over step.
+/// The rounding error of a mean slope, relative to value over step.
 const ROUNDING: f64 = 1e-12;
 
-/// Puts a [`Paced`] around every simulator whose component has a step of its own.
+/// Wraps every simulator whose component has a `step`.
 pub(crate) fn around(
     simulators: Vec<Option<Box<dyn Simulator>>>,
     system: &System,
@@ -36,11 +35,11 @@ pub(crate) fn around(
             groups.clone().find(|group| group.components.iter().any(|(name, _)| *name == component.name));
         if let Some(group) = group {
             let message = format!(
-                "`{}` is integrated together with others as `{}`, which cannot have steps of their own",
+                "`{}` is in the monolithic group `{}` and cannot have its own step",
                 component.name, group.name
             );
             let problem = Problem::error("plan/own-step-joined", message, span.clone());
-            let hint = format!("remove `step`, or take `{}` out of `{}`", component.name, group.name);
+            let hint = format!("remove `step`, or remove `{}` from `{}`", component.name, group.name);
             problems.push(problem.hint(hint).about(&component.name));
             return simulator;
         }
@@ -57,14 +56,14 @@ struct MultiRateSimulator {
     interface: Interface,
     every: f64,
     setup: Option<Setup>,
-    /// Per output: there is nothing between two of its values.
+    /// Per output: it is discrete.
     held: Vec<bool>,
     state: MultiRateState,
-    /// One per slot, made at once: no step allocates.
+    /// One per slot, allocated in advance: no step allocates.
     slots: Vec<MultiRateState>,
-    /// Counts changes of the simulator inside, so that it is saved and restored only where it differs; 0 is before all.
+    /// Counts changes of the wrapped simulator, which is saved and restored only if it differs; 0 is the start.
     versions: u64,
-    /// The event inside its own step that made it stop.
+    /// The event inside its step at which it stopped.
     met: Option<Time>,
     /// Inputs of a part of the window, outputs and integrals of one.
     shifted: Vec<Segment>,
@@ -73,30 +72,30 @@ struct MultiRateSimulator {
     areas: Vec<f64>,
 }
 
-/// All that a rewind brings back.
+/// The state that a rollback restores.
 #[derive(Debug, Clone)]
 struct MultiRateState {
     version: u64,
-    /// Its last step, ahead of the others or with them.
+    /// Its last step, which may be ahead of the others.
     own: Window,
     lead: Option<LongStep>,
     degree: u32,
-    /// The others have not come to the end of that step yet; how far they are, in seconds.
+    /// It is ahead of the others; and the present time in that step, in seconds.
     ahead: bool,
     at: f64,
-    /// Outputs where its last step began and where it ended: as they were shown last.
+    /// Outputs at the start and at the end of its last step.
     start: Vec<f64>,
     start_slopes: Vec<f64>,
     end: Vec<f64>,
     end_slopes: Vec<f64>,
-    /// Where the step before began, and how long ago; NaN where there was none.
+    /// Outputs at the start of the previous step, and its length; NaN: there is none.
     before: Vec<f64>,
     gap: f64,
-    /// Of its last step; NaN where the simulator offers none.
+    /// Of its last step; NaN: not available.
     areas: Vec<f64>,
     event: bool,
     next_event: Option<Time>,
-    /// Texts and bytes as they are shown until the step ends.
+    /// String and binary outputs until the step ends.
     parcels: Vec<Vec<u8>>,
 }
 
@@ -122,7 +121,7 @@ impl MultiRateState {
         }
     }
 
-    /// A copy that takes no new memory.
+    /// Copies without allocating.
     fn copy_from(&mut self, from: &MultiRateState) {
         let numbers = [
             (&mut self.start, &from.start),
@@ -155,7 +154,7 @@ impl MultiRateState {
         walk.numbers([start, start_slopes, end, end_slopes, before, areas].into_iter().flatten());
     }
 
-    /// A new step begins: what was its end is its start.
+    /// Begins a new step at the end of the last one.
     fn begin(&mut self, own: Window) {
         let goes_on = self.own.size > 0.0 && self.own.to == own.from;
         self.gap = if goes_on { self.own.size } else { f64::NAN };
@@ -165,8 +164,8 @@ impl MultiRateState {
         self.own = own;
     }
 
-    /// An output over its own step, in seconds since that began: the cubic with the slopes of both ends where they
-    /// are offered and believable, else the parabola through the start of the step before, else the line.
+    /// An output over its own step, in seconds since its start: the cubic with the slopes of both ends if those are
+    /// available and plausible, else the parabola through the start of the previous step, else the line.
     fn between(&self, output: usize) -> Segment {
         let (size, gap) = (self.own.size, self.gap);
         let (start, end) = (self.start[output], self.end[output]);
@@ -194,13 +193,13 @@ fn bump(share: f64) -> f64 {
 }
 
 impl MultiRateSimulator {
-    /// `divides` where windows may be longer than its steps.
+    /// `divides`: windows may be longer than its steps.
     fn new(inner: Box<dyn Simulator>, every: f64, divides: bool) -> MultiRateSimulator {
         let mut interface = inner.interface().clone();
-        // Its steps are given, so that a line cannot choose them.
+        // Its step size is fixed, so that a line cannot choose it.
         interface.abilities.wave_boundary = false;
         if divides {
-            // It can say more of a window than the window's ends, and follows inputs as a stair at least.
+            // It has integrals from its own steps, and applies inputs as a staircase at least.
             interface.abilities.integrals = true;
             interface.abilities.input_degree = 3;
         }
@@ -226,7 +225,7 @@ impl MultiRateSimulator {
         }
     }
 
-    /// The simulator inside is about to change.
+    /// The wrapped simulator is about to change.
     fn touch(&mut self) {
         self.versions += 1;
         self.state.version = self.versions;
@@ -240,7 +239,7 @@ impl MultiRateSimulator {
         self.setup.is_some_and(|setup| setup.stop_at_events)
     }
 
-    /// To the end of its own step, ahead of the others.
+    /// Steps to the end of its own step, ahead of the others.
     fn go_ahead(
         &mut self,
         lead: LongStep,
@@ -270,14 +269,14 @@ impl MultiRateSimulator {
         Ok(StepResult { evaluations: reached.evaluations, ..self.go_on(window, integrals, out) })
     }
 
-    /// A window inside its own step: nothing to do but to show what is known.
+    /// A window inside its own step: outputs are interpolated.
     fn go_on(&mut self, window: Window, integrals: &mut [f64], out: &mut Outputs<'_>) -> StepResult {
         let own = self.state.own;
         let since = |at: Time| at.seconds() - own.from.seconds();
         let (from, to) = (since(window.from), since(window.to));
         for (output, integral) in integrals.iter_mut().enumerate() {
-            // The integral of what is shown, and a share of what that misses of the simulator's own integral: over all
-            // windows of the step it is that.
+            // The integral of the interpolation, plus a share of its difference to the simulator's integral: over all
+            // windows of the step the sum is the latter.
             let shown = self.shown(output);
             let missed = self.state.areas[output] - shown.integral(own.size);
             let share = bump(to / own.size) - bump(from / own.size);
@@ -309,7 +308,7 @@ impl MultiRateSimulator {
         }
     }
 
-    /// Outputs where the others are.
+    /// Outputs at the present communication point.
     fn show(&self, out: &mut Outputs<'_>) {
         let at = self.state.at;
         for (output, value) in out.values.iter_mut().enumerate() {
@@ -321,7 +320,7 @@ impl MultiRateSimulator {
         }
     }
 
-    /// The whole window, in equal steps no longer than its own.
+    /// The whole window, in equal steps no longer than its own size.
     fn divide(
         &mut self,
         window: Window,
@@ -330,7 +329,7 @@ impl MultiRateSimulator {
         out: &mut Outputs<'_>,
     ) -> Result<StepResult, SimulatorError> {
         self.touch();
-        // From where it stands, which may lie beside the window's start by rounding.
+        // From its present time, which may differ from the window's start by rounding.
         let stands = self.state.own.size > 0.0 && has_reached_end(window.from, self.state.own);
         let window =
             Window { from: if stands { self.state.own.to.max(window.from) } else { window.from }, ..window };
@@ -372,7 +371,7 @@ impl MultiRateSimulator {
         integrals.fill(0.0);
         for index in 0..sizes.0 {
             let part = part(window, sizes, index);
-            // An event that it has announced by now: the others are to be there, too.
+            // An event announced meanwhile: all simulators must stop there.
             if let Some(at) = whole.next_event.filter(|at| meets && *at < part.to) {
                 return Ok(StepResult { to: at, ..whole });
             }
@@ -389,7 +388,7 @@ impl MultiRateSimulator {
             if !integrals.is_empty() && integrates {
                 integrals.iter_mut().zip(&self.areas).for_each(|(sum, area)| *sum += area);
             } else if !integrals.is_empty() {
-                // What it shows at its own steps says more than what it shows at the window's ends.
+                // Outputs at its own steps give a better integral than those at the window's ends.
                 self.areas.copy_from_slice(&self.values);
                 if last {
                     self.values.copy_from_slice(out.values);
@@ -407,8 +406,8 @@ impl MultiRateSimulator {
         Ok(StepResult { to: window.to, ..whole })
     }
 
-    /// Inputs from so many seconds after the window's start on. A simulator that holds them gets their mean, so that the
-    /// integral of the stair is what was assumed.
+    /// Inputs shifted by seconds after the window's start. A simulator that holds inputs gets their mean, so that the
+    /// integral of the staircase is that of the extrapolation.
     fn shift(&mut self, start: f64, size: f64, inputs: &Inputs<'_>) {
         let holds = self.inner.interface().abilities.input_degree == 0;
         for (shifted, segment) in self.shifted.iter_mut().zip(inputs.segments) {
@@ -430,7 +429,7 @@ impl Simulator for MultiRateSimulator {
         self.inner.initialize(setup)
     }
 
-    /// Inside its own step it cannot answer any more: it hears of everything when its next one begins.
+    /// Inside its own step it does not respond: new inputs take effect with its next step.
     fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         if self.state.ahead {
             return Ok(());
@@ -466,8 +465,8 @@ impl Simulator for MultiRateSimulator {
         Ok(())
     }
 
-    /// Equations are those of where it is, which may be ahead of the others; the plan asks only for those of simulators that
-    /// usually are not.
+    /// Equations at its own time, which may be ahead of the others; the plan uses them only for simulators that usually are
+    /// not.
     fn inner(&mut self, asked: Ability) -> Option<&mut dyn Simulator> {
         let forwarded = matches!(asked, Ability::Lifecycle | Ability::Locals | Ability::StateSpace);
         forwarded.then_some(self.inner.as_mut())
@@ -504,7 +503,7 @@ impl StepIntegrals for MultiRateSimulator {
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
     ) -> Result<StepResult, SimulatorError> {
-        // Seldom asked for alone; its own record of outputs needs them anyway.
+        // Its record of outputs needs them anyway.
         let (mut values, mut slopes) = (self.state.end.clone(), self.slopes.clone());
         let mut out = Outputs { values: &mut values, slopes: &mut slopes };
         self.do_step_and_get_all(window, inputs, integrals, &mut out)
@@ -572,7 +571,7 @@ impl Rollback for MultiRateSimulator {
         Ok(())
     }
 
-    /// On the step that it will take, not on the window.
+    /// With the step that it will take, not with the window.
     fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
         let limit = self.setup.and_then(|setup| setup.stop).map_or(Limit::None, Limit::At);
         let own = Clock::starting_at(window.from).own(self.every, window, window.size, limit);
@@ -600,7 +599,8 @@ impl SerializeState for MultiRateSimulator {
         }
         self.state.walk(&mut walk);
         self.state.lead = None;
-        let damaged = || SimulatorError::new("thaw", "the saved state of its own step is damaged");
+        let damaged =
+            || SimulatorError::new("deserialize_state", "the saved state of its multi-rate step is damaged");
         walk.is_whole().then_some(()).ok_or_else(damaged)
     }
 }
@@ -612,7 +612,7 @@ impl TunableParameters for MultiRateSimulator {
     }
 }
 
-/// What it shows inside its own step answers no input.
+/// Inside its own step there is no feed-through.
 impl Jacobian for MultiRateSimulator {
     fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         if self.state.ahead {
@@ -642,7 +642,7 @@ impl States for MultiRateSimulator {
     }
 }
 
-/// A step of the simulator inside, with integrals and outputs where there is room for them.
+/// A step of the wrapped simulator, with integrals and outputs if requested.
 fn step(
     inner: &mut dyn Simulator,
     window: Window,

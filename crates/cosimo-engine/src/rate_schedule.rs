@@ -1,18 +1,18 @@
-//! Steps of components' own, as the step loop sees them: when one begins, where it ends, and what inputs were made for
-//! it. `paced.rs` is the simulator that takes them.
+//! The schedule of multi-rate steps: when they begin, where they end, and their inputs. `multi_rate.rs` is the simulator
+//! that takes them.
 //!
-//! A component begins a step of its own with the first window after the last one. If the window is no shorter, it makes
-//! several steps in it and nothing else is special. If it is, the component goes ahead to the end of its own step, and
+//! A component begins a step with the first window after its last step. If the window is at least as long, the component
+//! makes several steps in it. If it is shorter, the component steps ahead to the end of its own step, and
 //!
-//! * no window crosses that end, so that everybody meets there;
-//! * the inputs that were made when it began go on, corrections included: the ledger, estimates and corrections see
-//!   what was applied, and residual energies are those that crossed;
-//! * a correction speaks to it only when a step begins, for the whole of that step. What it owes from the windows in
-//!   between adds up in its memory until then, so that what a step lost is paid back over the next one.
+//! * no window crosses that end, which is a common communication point;
+//! * its inputs of the beginning are continued, corrections included: the ledger, estimates and corrections see the
+//!   applied inputs, and residual energies are those that were transmitted;
+//! * it is corrected only when a step begins, for the whole step. Errors of the windows in between accumulate in the
+//!   memory of the correction, so that the error of a step is compensated in the next one.
 //!
-//! Its own steps end early where everybody's do and that is known when they begin: at announced events, at instants of a
-//! scenario, at the end of the run. An event that it meets inside sends everybody back to where its step began, which
-//! then ends there. Of what others meet later on it hears when its step is over.
+//! Its steps end early at instants that are known when they begin: announced events, scenario actions, the stop time. An
+//! event inside of its step rolls all simulators back to the beginning of that step, which then ends at the event. Later
+//! events of other simulators take effect when its step is over.
 
 use std::ops::Range;
 
@@ -23,21 +23,24 @@ use cosimo_core::{Clock, LongStep, Segment, Time, Window};
 use crate::plan::Layout;
 use crate::state_walk::StateWalk;
 
-/// A component with a step of its own.
+/// A multi-rate component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnRate {
+    /// The index of the simulator.
     pub member: usize,
-    /// In seconds.
+    /// The step size in seconds.
     pub every: f64,
-    /// It takes steps of that size only, so that nothing may cut them.
+    /// The step size is fixed and must not be shortened.
     pub rigid: bool,
-    /// Of the polynomials that those who hear of it assume, at least 1: how its outputs are interpolated.
+    /// The degree of interpolation of its outputs: that of the extrapolations they drive, at least 1.
     pub degree: u32,
+    /// The indices of its inputs.
     pub inputs: Range<usize>,
+    /// The stage in which it steps.
     pub stage: usize,
 }
 
-/// Where a component is in its own steps.
+/// The progress of a component in its steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct RateState {
     clock: Clock,
@@ -46,19 +49,19 @@ struct RateState {
     begins: bool,
     /// Its step is longer than the window.
     longer: bool,
-    /// Something jumped since its step began, so that what lies before its next one says nothing about it.
+    /// A jump occurred since its step began, so past samples are not used for the next one.
     jumped: bool,
     steps: u64,
 }
 
-/// All of an island, with the inputs that were made for the longer steps.
+/// All multi-rate components of an island, with the inputs of longer steps.
 #[derive(Debug, Clone)]
 pub(crate) struct RateSchedule {
     all: Vec<RateState>,
     bookmark: Vec<RateState>,
     applied: Vec<Segment>,
     own: Vec<Option<OwnStep>>,
-    /// Inputs that a correction is asked for.
+    /// Scratch: inputs to be corrected.
     pub(crate) mask: Vec<bool>,
 }
 
@@ -82,8 +85,8 @@ impl RateSchedule {
         }
     }
 
-    /// Who begins a step of his own with the window; whether anybody has to be told, because it is longer. An estimate may
-    /// go by parts of a whole: whoever has steps no longer than that makes some in each part.
+    /// Begins steps with the window. Returns whether one is longer than the window. An estimate may split a step of size
+    /// `whole` into windows: components with steps up to `whole` make some in each.
     pub(crate) fn begin(
         &mut self,
         layout: &Layout,
@@ -115,12 +118,12 @@ impl RateSchedule {
         told
     }
 
-    /// An event happened, or a scenario acted.
+    /// An event or a scenario action caused a jump.
     pub(crate) fn jump(&mut self) {
         self.all.iter_mut().for_each(|pace| pace.jumped = true);
     }
 
-    /// Keeps the inputs of steps that begin, and lets those of steps under way go on.
+    /// Stores the inputs of steps that begin, and continues those of longer steps.
     pub(crate) fn go_on(&mut self, layout: &Layout, stage: usize, window: Window, segments: &mut [Segment]) {
         let longer = layout.methods.rates.iter().zip(&self.all).filter(|(_, pace)| pace.longer);
         for (rate, pace) in longer.filter(|(rate, _)| rate.stage == stage) {
@@ -137,7 +140,7 @@ impl RateSchedule {
         }
     }
 
-    /// Longer steps that begin with the window, with the inputs that they are made of.
+    /// Longer steps that begin with the window, with their inputs.
     pub(crate) fn beginning<'a>(
         &'a self,
         layout: &'a Layout,
@@ -146,18 +149,18 @@ impl RateSchedule {
         beginning.map(|(rate, pace)| (rate.inputs.clone(), pace.own))
     }
 
-    /// Per input: the longer step that its simulator is in.
+    /// Per input: the present longer step of its simulator.
     pub(crate) fn own(&self) -> &[Option<OwnStep>] {
         &self.own
     }
 
-    /// Where the next one of the longer steps ends.
+    /// The earliest end of the present longer steps.
     #[inline]
     pub(crate) fn next_end(&self, now: Time) -> Option<Time> {
         self.all.iter().map(|pace| pace.own).filter(|own| !has_reached_end(now, *own)).map(|own| own.to).min()
     }
 
-    /// How many steps each of the components has made.
+    /// The number of steps per component.
     pub(crate) fn steps(&self) -> impl Iterator<Item = u64> + '_ {
         self.all.iter().map(|pace| pace.steps)
     }
@@ -166,8 +169,7 @@ impl RateSchedule {
         self.bookmark.copy_from_slice(&self.all);
     }
 
-    /// Inputs need not be brought back: those of a step under way are never overwritten, those of one that begins are
-    /// made again.
+    /// Inputs need no restoring: those of a present step are never overwritten, those of a new one are computed again.
     pub(crate) fn rewind(&mut self) {
         self.all.copy_from_slice(&self.bookmark);
     }
@@ -184,11 +186,11 @@ impl RateSchedule {
     }
 }
 
-/// What may end a step of somebody's own.
+/// Limits of multi-rate steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct OwnStepLimits {
-    /// An event, an instant of a scenario or the end of the run.
+    /// An event, a scenario action or the stop time.
     pub known: Limit,
-    /// The end of the run alone.
+    /// The stop time only.
     pub end: Limit,
 }

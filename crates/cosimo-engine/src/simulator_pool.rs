@@ -1,9 +1,9 @@
-//! Simulators and the threads they live on.
+//! Simulators and their threads.
 //!
-//! A simulator is pinned: every call to it, the first included, comes from one thread, because many foreign
-//! units are not re-entrant and some are bound to their thread. With one thread the coordinator itself makes
-//! all calls, straight on the board's buffers. With more, each worker has a share of the simulators (`workers.rs`), whose
-//! inputs the coordinator fills in before it lets them work. No call allocates.
+//! A simulator is pinned: all calls, the first included, come from one thread, because many FMUs are not re-entrant and
+//! some are bound to their thread. With one thread the coordinator makes all calls, directly on the board's buffers. With
+//! more, each worker has a share of the simulators (`workers.rs`), whose inputs the coordinator copies before it starts
+//! them. No call allocates.
 
 mod simulator_group;
 
@@ -23,16 +23,16 @@ use crate::workers::{self, Worker, shares};
 
 /// All simulators of an island.
 pub(crate) struct SimulatorPool {
-    /// Those of the coordinator's own thread, working on the board's buffers.
+    /// Simulators of the coordinator's thread, using the board's buffers.
     own: SimulatorGroup,
     shares: Vec<PoolShare>,
     sources: Sources,
 }
 
-/// What a worker has.
+/// The share of a worker.
 struct PoolShare {
     worker: Worker<PoolGroup>,
-    /// Which members, and where their values stand on the board: those of neighbours are neighbours.
+    /// The members and the ranges of their values on the board, which are contiguous.
     members: Range<usize>,
     inputs: Range<usize>,
     outputs: Range<usize>,
@@ -41,7 +41,7 @@ struct PoolShare {
     matrices: Range<usize>,
     states: Range<usize>,
     locals: Range<usize>,
-    /// Per stage: somebody of the group steps in it.
+    /// Per stage: a simulator of the group steps in it.
     busy: Vec<bool>,
 }
 
@@ -64,7 +64,7 @@ impl workers::WorkerGroup for PoolGroup {
 }
 
 impl SimulatorPool {
-    /// Spreads the members over the threads, neighbours together.
+    /// Distributes the members over the threads in contiguous ranges.
     pub(crate) fn new(members: Vec<SimulatorSlot>, threads: usize, sources: Sources) -> SimulatorPool {
         let seldoms = members.iter().map(|member| &member.seldom);
         let wires = seldoms.map(|seldom| seldom.takes.len()).sum();
@@ -81,7 +81,7 @@ impl SimulatorPool {
         1 + self.shares.len()
     }
 
-    /// From now on takes the wall time inside each simulator's calls. No number of a run depends on it.
+    /// Measures the wall time of each simulator's calls from now on. Results do not depend on it.
     pub(crate) fn take_times(&mut self) {
         self.own.spent = Some(vec![Duration::ZERO; self.own.members.len()]);
         for share in &self.shares {
@@ -91,7 +91,7 @@ impl SimulatorPool {
         }
     }
 
-    /// The times so far, simulator by simulator; empty where none are taken.
+    /// Wall times so far, per simulator; empty if not measured.
     pub(crate) fn spent(&self) -> Vec<Duration> {
         let mut all = self.own.spent.clone().unwrap_or_default();
         for share in &self.shares {
@@ -100,8 +100,8 @@ impl SimulatorPool {
         all
     }
 
-    /// Runs a task on everybody. The board's buffers are the input and the output; a fault is that of the
-    /// simulator with the smallest index, whatever the number of threads.
+    /// Runs a task on all simulators, with the board's buffers as input and output. Of several faults, that of the smallest
+    /// index is returned, for any thread count.
     pub(crate) fn run(&mut self, task: Task, board: &mut Buffers) -> Result<TaskOutcome, FaultOf> {
         for share in &self.shares {
             share.give(task, board);
@@ -160,7 +160,7 @@ impl PoolShare {
         PoolShare { worker, members, inputs, outputs, jacobian, present, matrices, states, locals, busy }
     }
 
-    /// Nobody of this group steps in the stage.
+    /// No simulator of this group steps in the stage.
     fn idle(&self, task: Task) -> bool {
         matches!(task, Task::Advance { stage, .. } if !self.busy.get(stage).copied().unwrap_or(false))
     }
@@ -180,7 +180,7 @@ impl PoolShare {
         }
     }
 
-    /// What the members are to know.
+    /// Copies the inputs of a task to the share.
     fn fill(&self, own: &mut Buffers, task: Task, board: &Buffers) {
         match task {
             Task::Advance { .. }
@@ -191,7 +191,7 @@ impl PoolShare {
             | Task::Read
             | Task::ExitInitialisation { .. } => {
                 own.segments.copy_from_slice(&board.segments[self.inputs.clone()]);
-                // A settle may leave some members alone; what they had must come back unchanged.
+                // A task may skip some members; their values must come back unchanged.
                 own.outputs.copy_from_slice(&board.outputs[self.outputs.clone()]);
                 own.slopes.copy_from_slice(&board.slopes[self.outputs.clone()]);
             }
@@ -218,7 +218,7 @@ impl PoolShare {
         self.worker.take(|group| self.read(group, task, board))
     }
 
-    /// What the members have to say.
+    /// Copies the results of a task to the board.
     fn read(&self, group: &mut PoolGroup, task: Task, board: &mut Buffers) -> Result<TaskOutcome, FaultOf> {
         if group.result.as_ref().is_ok_and(|outcome| outcome.event) {
             for (due, own) in board.due[self.members.clone()].iter_mut().zip(&mut group.buffers.due) {
@@ -274,14 +274,14 @@ impl PoolShare {
     }
 }
 
-/// Places of neighbours on the board, which become places in buffers of their own.
+/// Turns contiguous ranges on the board into ranges of the local buffers.
 fn own_places<'m>(places: impl Iterator<Item = &'m mut Range<usize>>) -> Range<usize> {
     let mut all = 0..0;
     for place in places {
         if all.is_empty() {
             all = place.start..place.start;
         }
-        // What has no values may stand anywhere.
+        // Empty ranges have no position.
         if place.start == place.end {
             *place = 0..0;
             continue;
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_taken_of_everybody_who_is_called_and_only_where_asked_for() {
+    fn times_are_measured_of_called_simulators_and_only_on_request() {
         for threads in [1, 2, 3] {
             let mut crew = SimulatorPool::new(
                 (0..3).map(|k| member(k, Some(1.0), k % 2)).collect(),
@@ -407,7 +407,7 @@ mod tests {
                 assert_eq!(step(&numbers.map(|number| (number, 0)), 0, threads).0, Err(blamed));
             }
         }
-        // Somebody who does not step in this stage is not looked at.
+        // A simulator that does not step in this stage is not checked.
         assert_eq!(step(&[(good, 0), (bad, 1)], 0, 1).0, Ok(1));
     }
 }

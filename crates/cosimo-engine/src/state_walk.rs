@@ -1,5 +1,4 @@
-//! State as bytes. Whatever remembers something walks over it once; whether that writes or reads is for the walk to know, so
-//! that nothing can be written in one order and read in another.
+//! Serialization of state. One function per type serves for writing and reading, so that both have the same order.
 
 use std::collections::VecDeque;
 
@@ -8,23 +7,23 @@ use cosimo_core::{Clock, Segment, SimulatorError, Time, Traces, Window};
 
 pub(crate) enum StateWalk<'a> {
     Write(&'a mut Vec<u8>),
-    /// What is left, or nothing where the bytes were no good.
+    /// The remaining bytes; `None`: invalid.
     Read(Option<&'a [u8]>),
 }
 
 impl StateWalk<'_> {
-    /// Whether everything was there, and nothing more.
+    /// Whether all bytes were read, and no more.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self, StateWalk::Write(_) | StateWalk::Read(Some([])))
     }
 
-    /// Whether the bytes are no good.
+    /// Whether the bytes are invalid.
     pub(crate) fn is_broken(&self) -> bool {
         matches!(self, StateWalk::Read(None))
     }
 
     pub(crate) fn end(self) -> Result<(), SimulatorError> {
-        let damaged = || SimulatorError::new("thaw", "the saved state of its island is damaged");
+        let damaged = || SimulatorError::new("deserialize_state", "the saved state of its island is damaged");
         self.is_whole().then_some(()).ok_or_else(damaged)
     }
 
@@ -32,14 +31,14 @@ impl StateWalk<'_> {
         matches!(self, StateWalk::Read(_))
     }
 
-    /// What was read makes no sense.
+    /// Marks the bytes as invalid.
     pub(crate) fn refuse(&mut self) {
         if let StateWalk::Read(rest) = self {
             *rest = None;
         }
     }
 
-    /// A value that was made of what was read, if one can be.
+    /// Stores a value that was read, or refuses.
     fn put<T>(&mut self, into: &mut T, made: Option<T>) {
         match made {
             Some(made) => *into = made,
@@ -76,7 +75,7 @@ impl StateWalk<'_> {
         *flag = word != 0;
     }
 
-    /// Times that may not be known; no time is NaN.
+    /// An optional number; NaN stands for none.
     pub(crate) fn maybe(&mut self, number: &mut Option<f64>) {
         let mut some = number.unwrap_or(f64::NAN);
         self.number(&mut some);
@@ -118,7 +117,7 @@ impl StateWalk<'_> {
         }
     }
 
-    /// How many there are; never more than there are bytes for, at `size` bytes each.
+    /// A length; never more than the remaining bytes allow, at `size` bytes each.
     fn length(&mut self, mut length: u64, size: u64) -> usize {
         self.word(&mut length);
         if let StateWalk::Read(rest) = self {
@@ -231,7 +230,7 @@ mod tests {
         assert_eq!(read, written);
     }
 
-    /// Cut anywhere, or longer than it was, it is refused; lengths that lie cost no memory.
+    /// Truncated or extended bytes are refused; wrong lengths cost no memory.
     #[test]
     fn what_is_damaged_is_refused() {
         let (_, bytes) = all();

@@ -1,18 +1,18 @@
-//! A simulator with more outputs: values of its own, looked up in a table. Wires with a `map` lead from there, so that
-//! the step loop knows nothing of maps.
+//! A wrapper that adds outputs with values from a map. Connections with a `map` start there, so that the step loop needs no
+//! code for maps.
 
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::simulator::{Ability, Jacobian};
 use cosimo_core::{Inputs, Outputs, Setup, Simulator, SimulatorError, StepResult, Time, Window};
 use cosimo_system::{Names, System};
 
-/// What the output of a map is called: `a.mode->b.u`.
+/// The name of the output of a map: `a.mode->b.u`.
 pub(crate) fn output(from: &str, to: &str) -> String {
     format!("{from}->{to}")
 }
 
-/// Puts a [`Mapped`] around every simulator with an output that some wire maps. Wires whose ports do not exist are left
-/// for those who look them up.
+/// Wraps every simulator with an output that some connection maps. Connections whose ports do not exist are reported
+/// elsewhere.
 pub(crate) fn around(
     simulators: Vec<Option<Box<dyn Simulator>>>,
     system: &System,
@@ -46,15 +46,15 @@ pub(crate) fn around(
 }
 
 struct MapTable {
-    /// The output that is looked up.
+    /// The mapped output.
     source: usize,
-    /// Of the output that is made of it.
+    /// The added output.
     name: String,
     /// For messages.
     path: String,
     to: String,
     entries: Vec<(f64, f64)>,
-    /// The output answers inputs at once, so before the first step it may have no meaning yet.
+    /// The output has direct feed-through, so before the first step it may be invalid.
     waits: bool,
 }
 
@@ -62,10 +62,10 @@ struct MappedSimulator {
     inner: Box<dyn Simulator>,
     interface: Interface,
     tables: Vec<MapTable>,
-    /// Outputs of the inner one.
+    /// Outputs of the wrapped simulator.
     own: usize,
     stepped: bool,
-    /// A table that waits, and the value that it had no entry for when outputs were read last.
+    /// A map without an entry for the value that was read last, and that value.
     open: Option<(usize, f64)>,
 }
 
@@ -74,7 +74,7 @@ impl MappedSimulator {
         let mut interface = inner.interface().clone();
         let own = interface.outputs.len();
         for (at, table) in tables.iter().enumerate() {
-            let description = format!("`{}` as `{}` takes it", table.path, table.to);
+            let description = format!("`{}`, mapped for `{}`", table.path, table.to);
             interface.outputs.push(Port { unit: None, ..Port::new(&table.name, "", &description) });
             let through: Vec<(usize, usize)> = interface
                 .feedthrough
@@ -89,7 +89,7 @@ impl MappedSimulator {
         MappedSimulator { inner, interface, tables, own, stepped: false, open: None }
     }
 
-    /// From here on outputs mean something.
+    /// From here on outputs are valid.
     fn begin(&mut self) -> Result<(), SimulatorError> {
         self.stepped = true;
         match self.open.take() {
@@ -110,7 +110,7 @@ impl MappedSimulator {
             let value = own[table.source];
             *into = match table.entries.iter().find(|(from, _)| *from == value) {
                 Some((_, to)) => *to,
-                // Inputs on the way to it are not settled; any entry will do until they are.
+                // Its inputs are not consistent yet; any entry will do until they are.
                 None if table.waits && !self.stepped => {
                     self.open = Some((at, value));
                     table.entries.first().map_or(0.0, |(_, to)| *to)
@@ -128,7 +128,7 @@ impl MappedSimulator {
 fn missing(table: &MapTable, value: f64) -> SimulatorError {
     let known: Vec<String> = table.entries.iter().map(|(from, _)| from.to_string()).collect();
     let message = format!(
-        "`{}` is {value}, for which the map to `{}` has no entry, only for {}",
+        "`{}` is {value}, but the map to `{}` has entries for {} only",
         table.path,
         table.to,
         known.join(", ")
@@ -175,7 +175,7 @@ impl Simulator for MappedSimulator {
         Ok(reached)
     }
 
-    /// A table has no derivatives, and what a value was inside a step does not follow from what it is at its end.
+    /// A map has no derivatives, and no integrals inside a step.
     fn inner(&mut self, asked: Ability) -> Option<&mut dyn Simulator> {
         match asked {
             Ability::Lifecycle

@@ -1,26 +1,26 @@
-//! Threads with something of their own: a share of the simulators of an island, or some of the islands of a system.
+//! Worker threads, each with a share of the simulators of an island, or of the islands of a system.
 //!
-//! What lives on a worker's thread is behind a mutex that is never contended: the coordinator looks at it while it rests, asks
-//! for something, bumps a counter and waits. Workers spin briefly, then park: spinning alone collapses on a loaded
-//! machine. No call allocates.
+//! The data of a worker is behind a mutex that is never contended: the coordinator accesses it while the worker rests, sets a
+//! task, increments a counter and waits. Workers spin briefly, then park: spinning alone collapses on a loaded machine.
+//! No call allocates.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
-/// Turns of the spinning wait before a thread parks.
+/// Iterations of the spinning wait before a thread parks.
 const SPINS: u32 = 200;
 
-/// What lives on a thread.
+/// The data and work of a thread.
 pub(crate) trait WorkerGroup: Send + 'static {
-    /// Does what the coordinator asked for. Panics of simulators are caught inside.
+    /// Performs the task set by the coordinator. Panics of simulators are caught inside.
     fn work(&mut self);
 
-    /// Frees what the thread must free on which it lived.
+    /// Frees what must be freed on its own thread.
     fn end(&mut self);
 }
 
-/// A thread and the group that lives on it.
+/// A thread and its group.
 pub(crate) struct Worker<G> {
     shared: Arc<WorkerState<G>>,
     thread: Option<JoinHandle<()>>,
@@ -28,7 +28,7 @@ pub(crate) struct Worker<G> {
 
 struct WorkerState<G> {
     desk: Mutex<Mailbox<G>>,
-    /// Counts what was asked for and what was done.
+    /// Counts tasks started and done.
     given: AtomicU32,
     done: AtomicU32,
     over: AtomicBool,
@@ -39,7 +39,7 @@ struct Mailbox<G> {
     coordinator: Option<Thread>,
 }
 
-/// One share per thread, neighbours together; the first is the coordinator's own.
+/// One contiguous share per thread; the first is the coordinator's.
 pub(crate) fn shares<T>(all: Vec<T>, threads: usize) -> Vec<Vec<T>> {
     let share = all.len().div_ceil(threads.clamp(1, all.len().max(1))).max(1);
     let mut rest = all.into_iter();
@@ -63,12 +63,12 @@ impl<G: WorkerGroup> Worker<G> {
         Worker { shared, thread: Some(thread) }
     }
 
-    /// Looks at the group while it rests.
+    /// Accesses the group while it rests.
     pub(crate) fn at_rest<R>(&self, look: impl FnOnce(&mut G) -> R) -> R {
         look(&mut self.shared.lock().group)
     }
 
-    /// Lets the group work on what `ask` leaves there.
+    /// Starts the task that `ask` sets.
     pub(crate) fn give(&self, ask: impl FnOnce(&mut G)) {
         let mut desk = self.shared.lock();
         ask(&mut desk.group);
@@ -80,7 +80,7 @@ impl<G: WorkerGroup> Worker<G> {
         }
     }
 
-    /// Waits until the group has done what was asked for last, and looks at it.
+    /// Waits for the last task and accesses the group.
     pub(crate) fn take<R>(&self, look: impl FnOnce(&mut G) -> R) -> R {
         let given = self.shared.given.load(Ordering::Relaxed);
         wait_until(|| self.shared.done.load(Ordering::Acquire) == given);
@@ -93,7 +93,7 @@ impl<G> Drop for Worker<G> {
         self.shared.over.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A worker that died has nothing left to say; its fault was reported when it happened.
+            // A panic of the worker was reported when it happened.
             let _ = thread.join();
         }
     }
@@ -107,7 +107,7 @@ impl<G> WorkerState<G> {
 }
 
 impl<G: WorkerGroup> WorkerState<G> {
-    /// The worker's life.
+    /// The loop of the worker thread.
     fn serve(&self) {
         let mut served = 0;
         loop {

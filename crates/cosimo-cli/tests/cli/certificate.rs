@@ -300,9 +300,9 @@ fn a_bond_that_transmits_nothing_is_not_praised() {
     std::fs::write(folder.join("system.toml"), text.replace("history = \"history.csv\"\n", "")).unwrap();
     let args = ["run", "system.toml", "--set", "x10=0", "--certificate", "cert.json"];
     let told = String::from_utf8(cosimo(&folder, &args).stdout).unwrap();
-    assert!(
-        told.contains("verdict: nothing is transmitted by `spring`, so that the energy defect says nothing")
-    );
+    assert!(told.contains(
+        "verdict: no power is transmitted by `spring`: the energy defect does not show coupling errors there"
+    ));
     let found = certificate(&folder, "cert.json");
     assert!(found["bonds"][0]["energy_defect"].is_null());
     assert_eq!(found["bonds"][0]["verdict"], "unmeasured");

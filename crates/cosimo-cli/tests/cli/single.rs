@@ -43,7 +43,7 @@ fn a_unit_alone() {
         ],
     );
     assert!(said.starts_with("6 steps to t = 3 s"), "{said}");
-    assert!(said.contains("verdict: nothing is coupled"), "{said}");
+    assert!(said.contains("verdict: nothing to check: no components are coupled"), "{said}");
     // t, v = a t, x = 1 + a t^2 / 2
     let row = last_row(&folder, "a.csv");
     assert!((row[1] - 1.5).abs() < 1e-12 && (row[2] - 3.25).abs() < 1e-12, "{row:?}");

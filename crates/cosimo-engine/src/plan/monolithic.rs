@@ -23,8 +23,12 @@ fn members(
     for (name, span) in &group.components {
         match system.components.iter().position(|component| component.name == *name) {
             None => problems.push(
-                Problem::error("plan/unknown-component", format!("unknown component `{name}`"), span.clone())
-                    .hint(suggest(name, system.components.iter().map(|component| component.name.as_str()))),
+                Problem::error(
+                    "plan/unknown-component",
+                    format!("no component is called `{name}`"),
+                    span.clone(),
+                )
+                .hint(suggest(name, system.components.iter().map(|component| component.name.as_str()))),
             ),
             Some(index) if members.contains(&index) => problems.push(Problem::error(
                 "plan/joined-twice",

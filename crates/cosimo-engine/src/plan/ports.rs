@@ -101,7 +101,7 @@ impl<'a> Ports<'a> {
             Ok(found) => found,
             Err(PathProblem::Unknown(component)) => {
                 let hint = self.index().components.suggest(component);
-                return Err(Some(Box::new(unknown(format!("unknown component `{component}`"), hint))));
+                return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
             }
             Err(PathProblem::NoPath) => {
                 let hint = "ports are written `component.port`, as in `chassis.v`";

@@ -1,4 +1,4 @@
-//! Simulators on one thread: what they are told, on which buffers they work, and whose fault it was.
+//! Simulators on one thread: tasks, buffers, and faults.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -18,12 +18,12 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is inside a simulator's code. Lets a panic hook stay silent where the engine reports.
+/// Whether this thread is inside a simulator's code. A panic hook can stay silent there, since the engine reports.
 pub fn in_simulator() -> bool {
     INSIDE.get()
 }
 
-/// Work in a simulator's code; a panic there comes back as its message.
+/// Runs a simulator's code; a panic is returned as its message.
 pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     INSIDE.set(true);
     let result = catch_unwind(AssertUnwindSafe(work));
@@ -34,7 +34,7 @@ pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     })
 }
 
-/// One simulator with the places of its values in the buffers it works on.
+/// One simulator and the ranges of its values in the buffers.
 pub(crate) struct SimulatorSlot {
     pub index: usize,
     pub simulator: Box<dyn Simulator>,
@@ -42,25 +42,25 @@ pub(crate) struct SimulatorSlot {
     pub outputs: Range<usize>,
     pub offers_slopes: bool,
     pub offers_integrals: bool,
-    /// What plain steps have no use for; elsewhere, so that a thousand members fit into a cache.
+    /// Data that plain steps do not use; boxed, so that a thousand members fit into a cache.
     pub seldom: Box<ColdSlot>,
 }
 
 pub(crate) struct ColdSlot {
     pub stage: usize,
     pub states: Range<usize>,
-    /// Where its recorded locals go.
+    /// The range of its recorded local variables.
     pub locals: Range<usize>,
     pub jacobian: Range<usize>,
-    /// Where its linear model goes, if it has one.
+    /// The place of its linear model, if it has one.
     pub model: Option<ModelPlace>,
-    /// Per pass: an output of this simulator can be known by then.
+    /// Per pass: an output of this simulator becomes known.
     pub passes: Vec<bool>,
-    /// It declares derivatives of its outputs by its inputs.
+    /// It provides directional derivatives.
     pub declares: bool,
-    /// It answers without a step between, or has events.
+    /// Its outputs respond without a step, or it has events.
     pub lively: bool,
-    /// Texts and bytes: the wire and the port of each.
+    /// String and binary ports: connection and port of each.
     pub takes: Vec<(usize, usize)>,
     pub gives: Vec<(usize, usize)>,
     pub work: JacobianWork,
@@ -69,9 +69,9 @@ pub(crate) struct ColdSlot {
 /// Members of one thread, in the order of their indices.
 pub(super) struct SimulatorGroup {
     pub(super) members: Vec<SimulatorSlot>,
-    /// Per stage: who steps in it, in runs of neighbours.
+    /// Per stage: its members, as ranges.
     pub(super) stages: Vec<Vec<Range<usize>>>,
-    /// Per member: wall time inside its calls, where somebody wants to know.
+    /// Per member: wall time of its calls, if measured.
     pub(super) spent: Option<Vec<Duration>>,
 }
 
@@ -86,7 +86,7 @@ impl SimulatorGroup {
     }
 }
 
-/// What a group of members is told to do.
+/// A task for all members of a group.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Task {
     Enter(Setup),
@@ -96,25 +96,24 @@ pub(crate) enum Task {
         /// Outputs need not be finite yet.
         lenient: bool,
     },
-    /// Declared derivatives of those who speak in a range of passes.
+    /// Directional derivatives of the simulators in a range of passes.
     Through {
         passes: (usize, usize),
     },
     Rehearse(Window),
-    /// Outputs as they are, where a step was left in the middle.
+    /// Reads outputs after an incomplete step.
     Read,
-    /// Of those with outputs that depend directly on inputs, or of the others. Outputs are read again where that may
-    /// have changed them.
+    /// For simulators with direct feed-through, or for the others. Outputs are read again where they may have changed.
     ExitInitialisation {
         direct: bool,
     },
-    /// Those who begin a step of their own that is longer than the window.
+    /// Announces steps that are longer than the window.
     Lead,
     Advance {
         window: Window,
         stage: usize,
     },
-    /// Texts and bytes that have arrived, and those that are shown.
+    /// Sets string and binary inputs, and reads outputs.
     Take(SimulatorSelection),
     Give(SimulatorSelection),
     Save(Slot),
@@ -122,17 +121,17 @@ pub(crate) enum Task {
     Jacobian {
         at: Time,
     },
-    /// Linear models around the present states and the given inputs, with new matrices or old ones.
+    /// Linear models around the present states and inputs, with new or old matrices.
     Linearise {
         matrices: bool,
     },
-    /// Locals that are recorded.
+    /// Reads recorded local variables.
     ReadLocals,
     GetStates,
     SetStates,
     Freeze,
     Thaw,
-    /// One member alone, by its index in the system.
+    /// Sets a parameter of one member, by its index in the system.
     Tune {
         member: usize,
         parameter: usize,
@@ -145,7 +144,7 @@ pub(crate) enum SimulatorSelection {
     All,
     Pass(usize),
     Stage(usize),
-    /// Those that answer without a step between, or have events.
+    /// Simulators whose outputs respond without a step, or with events.
     EventsOrDirect,
 }
 
@@ -160,7 +159,7 @@ impl SimulatorSelection {
     }
 }
 
-/// The buffers a group works on: the board's own, or a worker's copy of its share.
+/// The buffers of a group: those of the board, or a worker's copy of its share.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pub segments: Vec<Segment>,
@@ -168,31 +167,31 @@ pub(crate) struct Buffers {
     pub slopes: Vec<f64>,
     pub integrals: Vec<f64>,
     pub jacobian: Vec<f64>,
-    /// Derivatives for loops, in the places of the Jacobian.
+    /// Derivatives for loops, in the layout of the Jacobian.
     pub through: Vec<f64>,
-    /// Linear models: where they hold, and their matrices.
+    /// Linear models: operating points and matrices.
     pub present: Vec<f64>,
     pub matrices: Vec<f64>,
     pub states: Vec<f64>,
-    /// Recorded locals of all members.
+    /// Recorded local variables of all members.
     pub locals: Vec<f64>,
-    /// Frozen states, one per member.
+    /// Serialized states, one per member.
     pub frozen: Vec<Vec<u8>>,
-    /// What trials of rollback showed, one per member.
+    /// Results of the rollback check, one per member.
     pub rollback_checks: Vec<RollbackCheck>,
-    /// What members have to say once they are initialised, one list per member.
+    /// Warnings after initialisation, one list per member.
     pub notices: Vec<Vec<(&'static str, String)>>,
-    /// Steps of members' own, for those who begin one.
+    /// Multi-rate steps that begin, one per member.
     pub leads: Vec<Option<LongStep>>,
-    /// Who stands at an event, one per member.
+    /// Whether an event is due, one per member.
     pub due: Vec<bool>,
-    /// Texts and bytes on their way, one per wire of all; and those that were shown last.
+    /// Transferred string and binary values, one per connection; and those read last.
     pub bytes_in: Vec<Vec<u8>>,
     pub bytes_out: Vec<Vec<u8>>,
 }
 
 impl Buffers {
-    /// For so many ports, members and wires of texts and bytes, without derivatives, models, states and locals.
+    /// For the given numbers of ports, members and byte connections; without derivatives, models, states and locals.
     pub(crate) fn new(inputs: usize, outputs: usize, members: usize, wires: usize) -> Buffers {
         Buffers {
             segments: vec![Segment::ZERO; inputs],
@@ -211,19 +210,19 @@ impl Buffers {
     }
 }
 
-/// What came out of a task beside the buffers.
+/// The result of a task beside the buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct TaskOutcome {
     pub evaluations: u64,
     pub next_event: Option<Time>,
-    /// Somebody stands at an event.
+    /// An event is due.
     pub event: bool,
-    /// The first simulator that asks to end the simulation, and by which function.
+    /// The first simulator that asks to end the simulation, and the function of the request.
     pub ended: Option<(usize, &'static str)>,
 }
 
 impl TaskOutcome {
-    /// With what came out elsewhere.
+    /// Merged with the outcome of another group.
     pub(super) fn and(self, other: TaskOutcome) -> TaskOutcome {
         TaskOutcome {
             evaluations: self.evaluations + other.evaluations,
@@ -243,7 +242,7 @@ pub(crate) enum Fault {
         value: f64,
     },
     Stopped(Time),
-    /// The simulation is to end before the window does.
+    /// A simulator asks to end the simulation inside the window.
     Ended {
         at: Time,
         function: &'static str,
@@ -256,19 +255,19 @@ impl From<SimulatorError> for Fault {
     }
 }
 
-/// Where derivatives come from.
+/// Sources of derivatives.
 #[derive(Clone, Default)]
 pub(crate) struct Sources {
-    /// Those of outputs by inputs.
+    /// For outputs by inputs.
     pub interface: Option<Arc<dyn JacobianSource>>,
-    /// Those of linear models.
+    /// For linear models.
     pub models: Option<Arc<dyn JacobianSource>>,
 }
 
-/// A fault and whose it is.
+/// The index of a simulator and its fault.
 pub(crate) type FaultOf = (usize, Fault);
 
-/// Runs a task on a team, in order, stopping at the first fault. Panics are caught once around all calls.
+/// Runs a task on a group, in order, up to the first fault. Panics are caught once around all calls.
 pub(super) fn perform(
     team: &mut SimulatorGroup,
     task: Task,
@@ -292,7 +291,7 @@ pub(super) fn perform(
     });
     let result = result.unwrap_or_else(|message| Err((current.get(), Fault::Panicked(message))));
     if let Task::Advance { stage, .. } = task {
-        // Whoever came before the fault has given outputs, and a bad one of those is the earlier fault.
+        // Members before the fault have outputs, of which one that is not finite is the earlier fault.
         let before = result.as_ref().map_or_else(|(index, _)| *index, |_| usize::MAX);
         if let Some(blamed) = not_finite(team, stage, before, &buffers.outputs) {
             return Err(blamed);
@@ -301,15 +300,15 @@ pub(super) fn perform(
     result
 }
 
-/// The first output that is not finite, of those members who step in the stage and come before an index.
-/// Looked for once per stage, not per member: neighbours' outputs are neighbours, so this is one fast loop.
+/// The first output that is not finite, of members of the stage before an index. Checked once per stage, not per member:
+/// outputs are contiguous, so this is one fast loop.
 #[inline]
 fn not_finite(team: &SimulatorGroup, stage: usize, before: usize, left: &[f64]) -> Option<FaultOf> {
     for run in team.stages.get(stage).map_or(&[][..], Vec::as_slice) {
         let members = &team.members[run.clone()];
         let (Some(first), Some(last)) = (members.first(), members.last()) else { continue };
         let values = &left[first.outputs.start..last.outputs.end];
-        // Without a way out in the middle the compiler takes several values at a time.
+        // Without an early exit the compiler vectorises this loop.
         if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
             continue;
         }
@@ -379,13 +378,13 @@ fn advance(
     Ok(outcome)
 }
 
-/// Who asks to end the simulation, and by which function.
+/// The simulator that asks to end the simulation, and the function of the request.
 fn ending(member: &mut SimulatorSlot) -> Option<(usize, &'static str)> {
     let function = member.simulator.lifecycle()?.ending()?;
     Some((member.index, function))
 }
 
-/// Takes the time from call to call: one look at the clock for each, and none where nobody wants to know.
+/// Measures the time from call to call, with one clock read for each; none if not requested.
 struct Stopwatch<'a> {
     spent: &'a mut [Duration],
     last: Option<Instant>,
@@ -418,7 +417,7 @@ pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     }
 }
 
-/// Everything but steps.
+/// All tasks but steps.
 fn one(
     member: &mut SimulatorSlot,
     task: Task,
@@ -553,7 +552,7 @@ fn exit_initialization(member: &mut SimulatorSlot, buffers: &mut Buffers) -> Res
     Ok(TaskOutcome { ended, ..TaskOutcome::default() })
 }
 
-/// The linear model of one simulator; without a place for new matrices, the old ones stay.
+/// The linear model of one simulator; without a buffer for new matrices, the old ones stay.
 fn linearise(
     simulator: &mut dyn Simulator,
     source: &dyn JacobianSource,
@@ -566,7 +565,7 @@ fn linearise(
     let (states, ports, outputs) = (place.states, place.inputs, place.outputs);
     let (Some(insight), Some(dynamics)) = (simulator.interface().state_space_access, simulator.state_space())
     else {
-        return Err(SimulatorError::new("linearise", "this simulator does not show its equations"));
+        return Err(SimulatorError::new("linearise", "this simulator does not expose its equations"));
     };
     let mut point = OperatingPoint::of(states, ports, present);
     for (u, segment) in point.u.iter_mut().zip(inputs.segments) {
@@ -585,7 +584,7 @@ fn linearise(
     all_finite("dy/du", ports, found.d)
 }
 
-/// A model that is not finite would spread over all inputs at once, so it ends the run where it was found.
+/// A model that is not finite would affect all inputs, so it ends the run where it is found.
 fn all_finite(name: &str, width: usize, values: &[f64]) -> Result<(), SimulatorError> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
@@ -604,7 +603,7 @@ fn all_finite(name: &str, width: usize, values: &[f64]) -> Result<(), SimulatorE
     }
 }
 
-/// Where the outputs of a member go.
+/// The buffers for the outputs of a member.
 #[inline]
 fn outputs<'a>(member: &SimulatorSlot, left: &'a mut [f64], slopes: &'a mut [f64]) -> Outputs<'a> {
     Outputs {

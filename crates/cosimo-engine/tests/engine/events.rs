@@ -137,7 +137,7 @@ fn where_somebody_cannot_rewind_events_stay_inside_and_that_is_said() {
     let mut run = start(&text, 1);
     let said: Vec<String> = run.warnings().iter().map(|problem| problem.message.clone()).collect();
     let wanted =
-        "others hear of events of `ball` at the next communication point only: `follower` cannot rewind";
+        "events of `ball` take effect at the next communication point: `follower` does not support rollback";
     assert!(said.iter().any(|message| message == wanted), "{said:#?}");
     run_to_the_end(&mut run);
     assert!(jumps(&rows(&text)).is_empty());

@@ -83,14 +83,17 @@ fn a_summary_says_which_bond_is_worst_and_which_carry_nothing() {
     let alone = summary(false, Vec::new(), &[]);
     let wired = summary(true, Vec::new(), &[]);
     let idle = summary(true, vec![bond("idle", 0.0, 0.0)], &[]);
-    assert!(alone.contains("nothing is coupled") && wired.contains("no power bond"), "{alone} {wired}");
-    assert!(idle.contains("nothing is transmitted by `idle`") && !idle.contains("Nothing is"), "{idle}");
+    assert!(
+        alone.contains("no components are coupled") && wired.contains("no power bond"),
+        "{alone} {wired}"
+    );
+    assert!(idle.contains("no power is transmitted by `idle`") && !idle.contains("No power is"), "{idle}");
     let bonds = || vec![bond("good", 1.0, 1e-5), bond("bad", 1.0, 5e-3), bond("idle", 0.0, 0.0)];
     let mixed = summary(true, bonds(), &[]);
     assert!(
         mixed.contains("`bad`")
             && !mixed.contains("`good`")
-            && mixed.contains("Nothing is transmitted by `idle`")
+            && mixed.contains("No power is transmitted by `idle`")
     );
     assert!(!mixed.contains("The scenario") && summary(true, bonds(), &["good"]).contains("The scenario"));
 }
@@ -104,7 +107,7 @@ fn sizes_are_limited_in_their_change_and_then_in_themselves() {
         let next = control.next(size, factor, &mut counters);
         (next, counters.reasons().map(|(_, count)| count))
     };
-    // Above tolerance, at the smallest, at the largest, held back in growing and in shrinking, at an event.
+    // Above tolerance, at the smallest, at the largest, limited by the growth and the shrink ratio, at an event.
     assert_eq!(next(0.25, 1.5), (0.375, [0, 0, 0, 0, 0, 0]));
     assert_eq!(next(0.25, 2.0), (0.5, [0, 0, 0, 0, 0, 0]));
     assert_eq!(next(0.25, 3.0), (0.5, [0, 0, 0, 1, 0, 0]));

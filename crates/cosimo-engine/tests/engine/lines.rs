@@ -295,7 +295,7 @@ fn what_an_island_cannot_be_is_said() {
     let twice = refused("[island.x]\ncomponents = [\"mass\"]\n[island.y]\ncomponents = [\"spring\"]\n");
     assert!(twice.contains("has a method already, from `[island.x]`"), "{twice}");
     let nobody = refused("[island.x]\ncomponents = []\n");
-    assert!(nobody.contains("it has no component"), "{nobody}");
+    assert!(nobody.contains("it lists no component"), "{nobody}");
     let unknown = refused("[island.x]\ncomponents = [\"sprig\"]\ncorrection = \"nepze\"\n");
     assert!(unknown.contains("no component is called `sprig`") && unknown.contains("`nepze`"), "{unknown}");
     let alone = combined(1e-4) + "[island.x]\ncomponents = [\"left\"]\ncorrection = \"none\"\n";
@@ -546,11 +546,11 @@ fn what_cannot_be_a_line_is_refused_by_name() {
                 "effort = \"right.e\", flow = \"right.f\"",
                 "effort = \"right.F\", flow = \"right.v\"",
             ),
-            "line `spring`: `right.F` gives what a line wants the other way round",
+            "line `spring`: `right.F` is an output; a line needs the effort as input and the flow as output",
         ),
         (
             spring(line).replace("native:spring-mass/right\", parameters = {  }", "test:damper\""),
-            "plan/line-feedthrough: line `spring`: `right.f` answers `right.e` at once",
+            "plan/line-feedthrough: line `spring`: `right.f` depends on `right.e` by direct feed-through",
         ),
         (
             spring_made(Made::Unit(Version::Two, Variant::NoRollback), "", line),
@@ -559,7 +559,7 @@ fn what_cannot_be_a_line_is_refused_by_name() {
         (
             spring_made(Made::Unit(Version::Two, Variant::FixedStep), "", line)
                 + "[method]\nstep = { size = 1e-3 }\n",
-            "plan/line-step: line `spring` has a delay of 0.0001 s, and `left` takes steps of 0.001 s only",
+            "plan/line-step: line `spring` has a delay of 0.0001 s, shorter than the fixed step of `left`, 0.001 s",
         ),
     ] {
         let words = planned(&text).err().unwrap_or_else(|| panic!("{wanted}: no problem"));
@@ -653,15 +653,16 @@ fn who_hides_the_steps_of_its_solver_takes_half_a_delay() {
     let warnings = said(&usual);
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(
-        warnings[0]
-            .contains("`left` does inside of its steps is not published, so that they are of half the delay"),
+        warnings[0].contains(
+            "internal steps of `left` are not published, so its steps are limited to half the delay"
+        ),
         "{warnings:?}"
     );
     let (half, halves) = rows(&usual, 1, &["left.f"]);
     assert_eq!(halves.islands[0].steps, 2800);
     assert!(half == rows(&text(Version::Two, &size(2.0)), 2, &["left.f"]).0);
     assert!(said(&text(Version::Two, &size(2.0))).is_empty());
-    // Whoever insists is told.
+    // An explicit size gets a warning.
     let insisting = text(Version::Two, &size(1.0));
     assert!(
         said(&insisting)[1].contains("`right`") && said(&insisting)[1].contains("longer than half the delay")

@@ -211,15 +211,15 @@ fn what_does_not_fit_is_said() {
     for (wire, message) in [
         (
             "from = \"speaker.words\"\nto = \"three.binary_in\"",
-            "`speaker.words` gives texts, but `three.binary_in` takes bytes",
+            "`speaker.words` provides texts, but `three.binary_in` expects bytes",
         ),
         (
             "from = \"speaker.t\"\nto = \"two.string_in\"",
-            "`two.string_in` takes texts, which `speaker.t` does not give",
+            "`two.string_in` expects texts, which `speaker.t` does not provide",
         ),
         (
             "from = \"speaker.words\"\nto = \"two.integer_in\"",
-            "`speaker.words` gives texts, which `two.integer_in` does not take",
+            "`speaker.words` provides texts, which `two.integer_in` does not accept",
         ),
         (
             "from = \"speaker.words\"\nto = \"two.string_in\"\n[[connection]]\nfrom = \"three.string_out\"\nto = \"two.string_in\"",
@@ -227,7 +227,7 @@ fn what_does_not_fit_is_said() {
         ),
         (
             "from = \"speaker.words\"\nto = \"two.string_in\"\ngain = 2.0",
-            "what `speaker.words` gives has no size that a gain could change",
+            "`speaker.words` is not a number: gain, offset and map do not apply",
         ),
     ] {
         let text = format!(

@@ -9,7 +9,7 @@ use cosimo::export::{Variant, Version};
 use cosimo::record::MemoryRecorder;
 use cosimo::system::{Problem, Severity, scenario};
 
-/// `a` is driven by nobody, `b` by `a`; both are lags, T x' = u - x, and start at 1.
+/// `a` is not connected, `b` is driven by `a`; both are lags, T x' = u - x, and start at 1.
 fn lags(method: &str, made: Made) -> String {
     let lag = made.source("gain-loop/lag");
     format!(
@@ -107,7 +107,7 @@ fn an_input_that_nobody_drives_is_set_at_its_instant() {
     assert!(column(&table, "scenario.active").iter().all(|active| *active == 0.0), "no signal was changed");
 }
 
-/// From 0.3 to 0.6 `b` is told 2, whatever `a` says and however it is coupled.
+/// From 0.3 to 0.6 the input of `b` is 2, for any output of `a` and any coupling.
 #[test]
 fn a_signal_is_overridden_and_released_under_every_method() {
     let actions =
@@ -274,13 +274,13 @@ fn everything_wrong_is_told_at_once() {
         .collect();
     let wanted = [
         "`at` must",
-        "`b.u` is driven",
-        "nobody drives `a.u`",
+        "`b.u` cannot be set: it is driven",
+        "input `a.u` is not connected",
         "`c`",
-        "`a.x` is an output",
+        "expected an input, but `a.x` is an output",
         "`x0`",
         "`T`",
-        "nobody is told",
+        "is not connected, so there is no signal",
     ];
     assert_eq!(errors.len(), wanted.len(), "{errors:#?}");
     for words in wanted {

@@ -231,7 +231,7 @@ fn what_cannot_be_joined_is_said() {
     let group = "[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n";
     let stepping = DualMass { made: Made::Unit(Version::Two, Variant::Plain), ..DUAL_MASS }.text();
     for (text, code, part) in [
-        (format!("{native}{group}"), "plan/cannot-join", "`left` cannot be integrated together with others"),
+        (format!("{native}{group}"), "plan/cannot-join", "`left` cannot be part of a monolithic group"),
         (
             format!("{stepping}{group}"),
             "plan/cannot-open",
@@ -240,17 +240,17 @@ fn what_cannot_be_joined_is_said() {
         (
             format!("{weak}[monolithic.whole]\ncomponents = [\"left\"]\n"),
             "plan/nothing-to-join",
-            "has 1 of the two components",
+            "needs at least two components, got 1",
         ),
         (
             format!("{weak}[monolithic.whole]\ncomponents = [\"left\", \"right\", \"left\"]\n"),
             "plan/joined-twice",
-            "`left` stands twice in `whole`",
+            "`left` is listed twice in `whole`",
         ),
         (
             format!("{weak}{group}[monolithic.more]\ncomponents = [\"right\", \"left\"]\n"),
             "plan/joined-twice",
-            "`right` stands in `whole` already",
+            "`right` is already in `whole`",
         ),
         (
             format!("{weak}{group}solver = \"euler\"\n"),

@@ -75,7 +75,7 @@ fn locals_and_parameters_of_fmus_for_co_simulation_are_recorded() {
         let inside: Vec<&str> = table.columns.names.iter().map(String::as_str).collect();
         assert_eq!(inside[inside.len() - 5..], ["b.m", "b.v0", "b.fault", "b.sign", "b.count"], "{inside:?}");
         let message = planned(&folder, &masses("\"b.cont\"", "")).unwrap_err();
-        assert_eq!(message, ["no variable fits `b.cont`"]);
+        assert_eq!(message, ["no variable matches `b.cont`"]);
     }
 }
 

@@ -137,9 +137,9 @@ objects! {
         at_minimum: u64 = counters.at_minimum,
         /// at the largest size allowed
         at_maximum: u64 = counters.at_maximum,
-        /// held back in growing
+        /// limited by the growth ratio
         growth_limited: u64 = counters.growth_limited,
-        /// held back in shrinking
+        /// limited by the shrink ratio
         shrink_limited: u64 = counters.shrink_limited,
         /// cut back to an event
         events: u64 = counters.events,
