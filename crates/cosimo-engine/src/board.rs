@@ -12,14 +12,14 @@ use crate::simulator_pool::Buffers;
 use crate::step_limits::Counters;
 
 /// The buffers of an island: traces, inputs, outputs, memories of methods.
-pub struct Board {
+pub(crate) struct Board {
     pub(crate) traces: Traces,
     /// Inputs and outputs of simulators.
     pub(crate) buffers: Buffers,
     /// Per input: the offset computed by corrections.
-    pub offsets: Vec<Segment>,
+    pub(crate) offsets: Vec<Segment>,
     /// Per input: the correction replaces the extrapolation.
-    pub whole: Vec<bool>,
+    pub(crate) whole: Vec<bool>,
     /// The inputs at the end of the last step.
     pub(crate) held: Vec<f64>,
     /// Unknowns of algebraic loops, one segment per input.
@@ -33,7 +33,7 @@ pub struct Board {
     /// Per input, used for loop unknowns only; not rolled back.
     pub(crate) residuals: Vec<Residual>,
     /// The memories of all corrections, consecutively.
-    pub memory: Vec<f64>,
+    pub(crate) memory: Vec<f64>,
     pub(crate) scratch: Vec<f64>,
     /// The age of the matrices of linear models in windows; `None` before the first.
     pub(crate) model_age: Option<u64>,

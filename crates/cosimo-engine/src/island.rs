@@ -23,7 +23,7 @@ pub struct Island {
     /// Topology, methods and limits.
     pub layout: Layout,
     /// All buffers.
-    pub board: Board,
+    pub(crate) board: Board,
     pub(crate) crew: SimulatorPool,
     pub(crate) clock: Clock,
     /// The next step size by the controller, within the limits.

@@ -1,6 +1,6 @@
-//! How a system is run. Read `island.rs` first: one macro step from top to bottom.
+//! The co-simulation engine: planning and running a system. Start with `island.rs`, which makes one macro step.
 //!
-//! The engine knows the traits of the methods and never a method: no method's name occurs in this crate.
+//! The engine depends on the traits of methods only: no concrete method is named in this crate.
 
 #![deny(missing_docs)]
 

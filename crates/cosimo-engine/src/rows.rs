@@ -14,14 +14,14 @@ use crate::plan::Ports;
 
 /// The chosen columns, the time first.
 #[derive(Debug, Default)]
-pub struct RowLayout {
+pub(crate) struct RowLayout {
     /// Names and units.
-    pub columns: Columns,
+    pub(crate) columns: Columns,
     sources: Vec<ColumnSource>,
     /// Seconds from row to row; `None`: a row at every communication point.
-    pub every: Option<f64>,
+    pub(crate) every: Option<f64>,
     /// Per component: indices of the recorded local variables.
-    pub locals: Vec<Vec<usize>>,
+    pub(crate) locals: Vec<Vec<usize>>,
 }
 
 /// Where a value of a row comes from.

@@ -1,5 +1,5 @@
-//! How the effort of a line reaches a simulator: at the stages of its own solver if it can, else as a segment that is made
-//! before the step. What arrives is known for the whole step; how the own flow answers is not.
+//! Application of the effort of a line to a simulator: at the stages of its solver if possible, else as a segment computed
+//! before the step. The incoming wave is known for the whole step; the response of the own flow is not.
 
 use cosimo_core::{Inputs, LineEnd, Outputs, Segment, Simulator, SimulatorError, Slot, StepResult, Window};
 use cosimo_system::Boundary;
@@ -9,14 +9,14 @@ use super::end::EndState;
 /// More ends than this at one simulator cost an allocation per step.
 const MANY: usize = 8;
 
-/// How the effort reaches one simulator.
+/// The boundary condition of one simulator.
 #[derive(Debug, Clone)]
 pub(crate) struct Drive {
     pub(crate) way: Boundary,
-    /// Per end: effort per rate of the flow into the line. NaN where nobody knows.
+    /// Per end: effort per rate of the flow into the line; NaN: unknown.
     pub(crate) masses: Vec<f64>,
-    /// Per end: the rate of the flow into the line that the last step would have had without the effort. Kept from step to
-    /// step, so that who rewinds the simulator rewinds it.
+    /// Per end: the rate of the flow into the line in the last step without the effort. Part of the state that a rollback
+    /// restores.
     pub(super) rates: Vec<f64>,
     /// Per end: the flow at the start of the step, and guesses of it at the end.
     flows: Vec<f64>,
@@ -24,7 +24,7 @@ pub(crate) struct Drive {
     answers: [Vec<f64>; 2],
     outputs: Vec<f64>,
     segments: Vec<Segment>,
-    /// The simulator takes values that move inside a step.
+    /// The simulator supports input derivatives.
     moves: bool,
 }
 
@@ -95,7 +95,7 @@ impl Drive {
                 }
                 self.assume(0, ends, window);
                 let reached = self.step(simulator, window, integrals)?;
-                // What the step showed of g: the same formula, solved for it.
+                // The value of g from the step: the same formula, solved for g.
                 self.answers[0].copy_from_slice(&self.flows);
                 self.read(simulator, ends)?;
                 for (place, end) in ends.iter().enumerate() {
@@ -107,8 +107,8 @@ impl Drive {
                 Ok(reached)
             }
             _ => {
-                // Two trials for the secant of how the flow at the end answers what was assumed of it. Nobody takes
-                // derivatives inside a step, so that slot is free.
+                // Two trial steps for the secant of the flow at the end by its assumed value. The Jacobian slot is free
+                // inside a step.
                 simulator.need_rollback()?.save(Slot::Jacobian)?;
                 let mut evaluations = 0;
                 self.guesses[0].copy_from_slice(&self.flows);
@@ -128,7 +128,7 @@ impl Drive {
                 for place in 0..ends.len() {
                     let (x0, x1) = (self.guesses[0][place], self.guesses[1][place]);
                     let (y0, y1) = (self.answers[0][place], self.answers[1][place]);
-                    // x where the answer is what was assumed, on the line through both.
+                    // x where the response equals the assumption, on the line through both.
                     let change = (x1 - x0) - (y1 - y0);
                     self.guesses[0][place] =
                         if change == 0.0 { y1 } else { x0 + (y0 - x0) * (x1 - x0) / change };
@@ -140,7 +140,7 @@ impl Drive {
         }
     }
 
-    /// The effort with a flow that moves evenly from where it is to a guess, and what arrives meanwhile.
+    /// The effort from the incoming wave and a flow that changes linearly to the guess.
     fn assume(&mut self, guess: usize, ends: &[EndState], window: Window) {
         let (from, size) = (window.from.seconds(), window.size);
         for (place, end) in ends.iter().enumerate() {
@@ -153,7 +153,7 @@ impl Drive {
                 let (slope, bend) = ((4.0 * m - 3.0 * a - b) / size, 2.0 * (a - 2.0 * m + b) / (size * size));
                 Segment([a, slope, bend, 0.0])
             } else {
-                // The mean of the wave is what counts, not its value in the middle.
+                // The mean of the wave counts, not its value in the middle.
                 Segment::constant(view.scale * (mean(&view, window) + view.impedance * view.sign * flow(0.5)))
             };
         }
@@ -176,14 +176,14 @@ impl Drive {
         Ok(())
     }
 
-    /// At rest: the effort and what else there is hold each other.
+    /// At rest: the effort balances all other forces.
     pub(crate) fn rest(&mut self, efforts: impl Iterator<Item = f64>) {
         for ((rate, mass), effort) in self.rates.iter_mut().zip(&self.masses).zip(efforts) {
             *rate = if mass.is_finite() { effort / mass } else { 0.0 };
         }
     }
 
-    /// How much the flow of each end answers its effort in a step: a push on trial. In SI units, into the line.
+    /// Measures the mass at each end by trial steps with a changed effort. In SI units, into the line.
     pub(crate) fn weigh(
         &mut self,
         simulator: &mut dyn Simulator,
@@ -213,7 +213,7 @@ impl Drive {
     }
 }
 
-/// With integrals where they are wanted.
+/// With integrals if requested.
 fn step(
     simulator: &mut dyn Simulator,
     window: Window,
@@ -226,7 +226,7 @@ fn step(
     simulator.need_integrals()?.do_step_with_integrals(window, inputs, integrals)
 }
 
-/// Of what arrives in a window, by Simpson's rule.
+/// The mean of the incoming wave in a window, by Simpson's rule.
 fn mean(view: &LineEnd<'_>, window: Window) -> f64 {
     let from = window.from.seconds();
     let at = |part: f64| view.wave(from + part * window.size);

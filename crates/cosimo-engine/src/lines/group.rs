@@ -1,4 +1,4 @@
-//! The plan of an island of several simulators: its part of the whole system, under its own method.
+//! The plan of an island of several simulators: its part of the system, with its own method.
 
 use cosimo_core::interface::Interface;
 use cosimo_core::registry::{Options, Registry, find};
@@ -8,8 +8,8 @@ use cosimo_system::{MethodConfig, Problem, System, values};
 use super::form::IslandMembers;
 use crate::plan::{Draft, Links, Moves, Plan, Ports, blocks};
 
-/// The plan of an island of several, with what concerns it of the whole.
-#[allow(clippy::too_many_arguments)] // the whole, and what is cut out of it
+/// The plan of an island of several simulators.
+#[allow(clippy::too_many_arguments)] // the system, and the part of the island
 pub(super) fn group(
     piece: &IslandMembers,
     simulators: Vec<Box<dyn Simulator>>,
@@ -58,7 +58,7 @@ pub(super) fn group(
         problems.push(Problem::warning(
             "plan/island-method",
             format!(
-                "the island of {} has no bond, so that `{}` has nothing to measure there: its steps are all of {step:e} s",
+                "the island {} has no bond for the estimate `{}`: it uses fixed steps of {step:e} s",
                 names.join(", "),
                 recipe.estimate.name
             ),

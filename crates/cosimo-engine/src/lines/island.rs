@@ -1,4 +1,4 @@
-//! An island on its own clock: one simulator that steps as its solver likes, or several with a method of their own.
+//! An island with its own clock: one simulator with the steps of its solver, or several with their own method.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::run::Run;
 use crate::state_walk::StateWalk;
 use crate::summary::BondSummary;
 
-/// An island before it is on its thread.
+/// An island before it is created on its thread.
 pub(crate) struct IslandBlueprint {
     pub(super) body: BlueprintBody,
     pub(super) ends: IslandEnds,
@@ -30,16 +30,16 @@ pub(super) enum BlueprintBody {
     Group(Box<Plan>),
 }
 
-/// The ends of an island, shared with those of its simulators that are at lines. Never contended: all of them live on the
-/// thread of the island.
+/// The line ends of an island, shared with its simulators at lines. Never contended: all are used on the thread of the
+/// island.
 pub(crate) type IslandEnds = Arc<Mutex<Vec<EndState>>>;
 
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked has been reported; what he left is not used again.
+    // The panic has been reported, and the data is not used again.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An island under way.
+/// An island of a run.
 pub(crate) struct LineIsland {
     body: IslandBody,
     ends: IslandEnds,
@@ -50,9 +50,9 @@ pub(crate) struct LineIsland {
     steps: u64,
     evaluations: u64,
     crawl: StallDetector,
-    /// All of it as bytes, on its way to a checkpoint or from there.
+    /// The serialized state, to or from a checkpoint.
     pub(crate) frozen: Vec<u8>,
-    /// Wall time of its steps, where it is taken.
+    /// Wall time of its steps, if measured.
     pub(crate) spent: Option<Duration>,
 }
 
@@ -61,23 +61,23 @@ enum IslandBody {
     Group(Box<Island>),
 }
 
-/// What an island was at its steps since the one before what is shown.
+/// Rows of an island, from the last step before the displayed instant on.
 #[derive(Default)]
 struct RecentRows {
-    /// Time and values, one row after the other.
+    /// Time and values, row by row.
     rows: VecDeque<f64>,
     width: usize,
-    /// The row that was made last.
+    /// The last row.
     row: Vec<f64>,
 }
 
 impl LineIsland {
-    /// On the thread where it will live.
+    /// Called on its thread.
     pub(crate) fn new(seed: IslandBlueprint) -> Result<LineIsland, SimulatorError> {
         let IslandBlueprint { body, ends, setup } = seed;
         let start = setup.start.seconds();
         let stop = setup.stop.map_or(f64::INFINITY, Time::seconds);
-        // While it is initialised, efforts are known and flows are not.
+        // During initialisation efforts are known and flows are not.
         lock(&ends).iter_mut().for_each(|end| end.begin(start, 0.0));
         let body = match body {
             BlueprintBody::Solo(seed) => IslandBody::Solo(Box::new(SingleIsland::new(*seed, &ends, &setup)?)),
@@ -113,13 +113,13 @@ impl LineIsland {
         self.time >= self.stop
     }
 
-    /// Stamps and notices of the others; then steps for as long as all is there that they read, or until `until`. Whether
-    /// there was one.
+    /// Receives stamps and notices; then steps while all needed stamps have arrived, or until `until`. Returns whether there
+    /// was a step.
     pub(crate) fn round(&mut self, until: f64) -> Result<bool, SimulatorError> {
         let now = self.time;
         self.with_ends(|ends| ends.iter_mut().for_each(|end| end.receive(now)));
         let mut moved = false;
-        // Who depends on others is stopped by what he lacks: rounds must not depend on who looks on, as notices do on rounds.
+        // Islands with lines stop by missing stamps only: rounds, and so notices, must not depend on `until`.
         let bound = self.with_ends(|ends| !ends.is_empty());
         while !self.finished() && (bound || self.time < until) && self.step()? {
             moved = true;
@@ -128,21 +128,21 @@ impl LineIsland {
         Ok(moved)
     }
 
-    /// One step, unless something is missing for it.
+    /// One step, unless stamps are missing.
     fn step(&mut self) -> Result<bool, SimulatorError> {
         let (time, stop) = (self.time, self.stop);
         let stepped = match &mut self.body {
             IslandBody::Solo(solo) => solo.step(&self.ends, time, stop)?,
             IslandBody::Group(island) => {
                 let ends = lock(&self.ends);
-                // What is published in between nobody knows: half a delay lets the next one be reached.
+                // Nothing is published inside of a step: half a delay lets the next step begin.
                 let longest = ends.iter().map(|end| 0.5 * end.delay()).fold(f64::INFINITY, f64::min);
                 island.size = island.size.min(longest);
                 let to = (time + island.size).min(stop);
                 if !ends.iter().all(|end| end.ready(time, to)) {
                     return Ok(false);
                 }
-                // Its simulators at lines look at their ends.
+                // Its simulators at lines lock the ends, too.
                 drop(ends);
                 let before = island.board.counters.evaluations;
                 step_with_events(island)?;
@@ -159,7 +159,7 @@ impl LineIsland {
         let Some((now, evaluations)) = stepped else { return Ok(false) };
         if self.crawl.is_stalled(now - time) {
             let words = format!(
-                "time hardly moves: {} steps in a row of about {:e} s",
+                "the run stalls: {} consecutive steps of about {:e} s",
                 StallDetector::MOST,
                 now - time
             );
@@ -175,8 +175,7 @@ impl LineIsland {
         work(&mut lock(&self.ends))
     }
 
-    /// A row of what the island is now: the time; all outputs and then all inputs of its simulators, one simulator after the
-    /// other; then effort, delay and stillness of each end.
+    /// Adds a row: the time; outputs and inputs of each simulator; then effort, delay and steadiness of each end.
     fn note(&mut self) {
         let ends = lock(&self.ends);
         let row = &mut self.past.row;
@@ -193,7 +192,7 @@ impl LineIsland {
             }
             IslandBody::Group(island) => {
                 let (outputs, topology) = (island.outputs(), &island.layout.topology);
-                // Those of lines are hidden from the plan, and put back in their place: they are in the order of inputs.
+                // Efforts of lines are hidden from the plan and inserted here: they are in the order of inputs.
                 let mut hidden = ends.iter().peekable();
                 for (member, block) in topology.blocks.iter().enumerate() {
                     row.extend_from_slice(&outputs[block.outputs.clone()]);
@@ -217,7 +216,7 @@ impl LineIsland {
         self.past.rows.extend(&*row);
     }
 
-    /// What it showed at an instant: between two rows evenly.
+    /// Interpolates the rows at an instant.
     pub(crate) fn show(&mut self, t: f64) {
         let RecentRows { rows, width, row } = &mut self.past;
         let width = *width;
@@ -233,7 +232,7 @@ impl LineIsland {
         }));
     }
 
-    /// A value of what was shown last.
+    /// A value of the last interpolated row.
     pub(crate) fn shown(&self, place: usize) -> f64 {
         self.past.row[place]
     }
@@ -254,7 +253,7 @@ impl LineIsland {
         walk.end()
     }
 
-    /// Over everything that changes, between two rounds.
+    /// Writes or reads the state, between two rounds.
     fn walk(&mut self, walk: &mut StateWalk<'_>) -> Result<(), SimulatorError> {
         walk.number(&mut self.time);
         walk.count(&mut self.steps);
@@ -263,7 +262,7 @@ impl LineIsland {
         match &mut self.body {
             IslandBody::Solo(solo) => solo.walk(walk)?,
             IslandBody::Group(island) => {
-                let fault = |error: CheckpointError| SimulatorError::new("freeze", error.to_string());
+                let fault = |error: CheckpointError| SimulatorError::new("serialize_state", error.to_string());
                 checkpoint::walk(island, None, None, &mut Progress::default(), walk).map_err(fault)?;
             }
         }
@@ -271,7 +270,7 @@ impl LineIsland {
         Ok(())
     }
 
-    /// A new value of an input that nothing drives, from the next step on. Only islands of one simulator have such inputs.
+    /// Sets an unconnected input from the next step on. Only islands of one simulator have such inputs.
     pub(crate) fn set_input(&mut self, input: usize, value: f64) {
         if let IslandBody::Solo(solo) = &mut self.body {
             solo.set_input(input, value);
@@ -289,14 +288,14 @@ impl LineIsland {
         IslandTotals { name: String::new(), steps, taken_back, evaluations, bonds }
     }
 
-    /// Of each end, and the energy that it has sent and the other has not read.
+    /// Totals of each end, and the energy that it has sent and the other has not read.
     pub(crate) fn end_totals(&self) -> Vec<(EndTotals, f64)> {
         let (now, elapsed) = (self.time, self.time - self.start);
         self.with_ends(|ends| ends.iter().map(|end| (end.totals(elapsed), end.stored(now))).collect())
     }
 }
 
-/// A step of an island of several, and the events at its end.
+/// A step of an island of several simulators, and the events at its end.
 fn step_with_events(island: &mut Island) -> Result<(), SimulatorError> {
     let said = |error: StepError| match error {
         StepError::Ended { function, .. } => SimulatorError::end(function),

@@ -1,4 +1,4 @@
-//! An island of one simulator: no method couples anything there, and it steps as its solver likes.
+//! An island of one simulator: without coupling methods, with steps chosen by its solver.
 
 use cosimo_core::line::Stamp;
 use cosimo_core::simulator::{Rollback, SerializeState};
@@ -14,7 +14,7 @@ use crate::state_walk::StateWalk;
 pub(super) struct SingleBlueprint {
     pub(super) name: String,
     pub(super) simulator: Terminal,
-    /// The size of its steps at the shortest delay, where its solver does not choose it.
+    /// The step size at the shortest delay, unless its solver chooses it.
     pub(super) size: f64,
 }
 
@@ -25,12 +25,12 @@ pub(super) struct SingleIsland {
     next_event: Option<f64>,
     rollback: bool,
     samples: Vec<Stamp>,
-    /// Evaluations of steps that were taken back and not yet repeated.
+    /// Evaluations of rolled back steps that are not yet repeated.
     owed: u64,
 }
 
 impl SingleIsland {
-    /// Initialised; what is at its ends follows from its outputs.
+    /// Initialises the simulator, and its line ends from its outputs.
     pub(super) fn new(
         seed: SingleBlueprint,
         ends: &IslandEnds,
@@ -38,7 +38,7 @@ impl SingleIsland {
     ) -> Result<SingleIsland, SimulatorError> {
         let SingleBlueprint { name, mut simulator, size } = seed;
         let rollback = simulator.interface().abilities.rollback;
-        // Steps are tried to find a mass, to correct a boundary, or repeated where a stretched line was too long.
+        // Trial steps measure a mass or correct a boundary; steps are repeated after a delay was too long.
         let tried = simulator.tries_steps() || lock(ends).iter().any(EndState::may_repeat);
         simulator.initialize(&Setup { rewinds: rollback && tried, ..*setup })?;
         simulator.set_inputs(setup.start, &Inputs::of(&[]))?;
@@ -73,12 +73,12 @@ impl SingleIsland {
         Ok(())
     }
 
-    /// A new value of an input that nothing drives, from the next step on.
+    /// Sets an unconnected input, from the next step on.
     pub(super) fn set_input(&mut self, input: usize, value: f64) {
         self.simulator.segments[input] = Segment::constant(value);
     }
 
-    /// Until a step is kept; `None` where stamps are missing for one.
+    /// Repeats until a step is accepted; `None`: stamps are missing.
     pub(super) fn step(
         &mut self,
         ends: &IslandEnds,
@@ -88,7 +88,7 @@ impl SingleIsland {
         let mut evaluations = 0;
         loop {
             let Some(to) = self.end_of_step(&lock(ends), from, stop) else {
-                // What was tried and taken back has been paid for.
+                // Rolled back evaluations count, too.
                 self.owed += evaluations;
                 return Ok(None);
             };
@@ -123,26 +123,26 @@ impl SingleIsland {
         }
     }
 
-    /// Where the next step ends, if all is there that it reads.
+    /// The end of the next step, if all its stamps have arrived.
     fn end_of_step(&self, ends: &[EndState], from: f64, stop: f64) -> Option<f64> {
-        // The delays, or the size at the shortest one that grows with them.
+        // Limited by the delays; the size grows with them.
         let least = ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
         let longest = ends.iter().map(|end| end.longest(from)).fold(f64::INFINITY, f64::min);
         let wanted = (self.size * least).min(longest);
         let known = ends.iter().filter_map(|end| end.limit(from));
         let limit = known.chain(self.next_event.filter(|event| *event > from)).fold(stop, f64::min);
-        // A rest that is no step is part of the last one.
+        // A tiny remainder is merged into the last step.
         let to = if limit - (from + wanted) < 1e-9 * wanted { limit } else { from + wanted };
         ends.iter().all(|end| end.ready(from, to)).then_some(to)
     }
 
-    /// Samples of all ends at the end of a step, and whether one of them wants the step to be taken back.
+    /// Samples all ends at the end of a step. Returns whether one of them requires a rollback.
     fn judge(&mut self, ends: &mut [EndState], from: f64, now: f64) -> Result<bool, SimulatorError> {
         let mut again = false;
         for (end, sample) in ends.iter_mut().zip(&mut self.samples) {
             let flow = self.outputs[end.flow];
             if !flow.is_finite() {
-                let words = format!("the flow at a line is {flow} at t = {now} s");
+                let words = format!("the flow at a line is {flow} at t = {now} s, expected a finite number");
                 return Err(SimulatorError::new("step", words));
             }
             if let Some(owner) = end.owner {
@@ -155,7 +155,7 @@ impl SingleIsland {
         Ok(again)
     }
 
-    /// Handles what is due, until nothing is.
+    /// Event iteration.
     fn event(&mut self, ends: &IslandEnds, at: Time) -> Result<(), SimulatorError> {
         let before: Vec<f64> = lock(ends).iter().map(|end| self.outputs[end.flow]).collect();
         self.simulator.set_inputs(at, &Inputs::of(&[]))?;
@@ -167,7 +167,7 @@ impl SingleIsland {
             }
             self.simulator.set_inputs(at, &Inputs::of(&[]))?;
         }
-        // A flow that jumped is told at once: two stamps of one instant.
+        // A flow that jumped is published at once: two stamps of one instant.
         for (end, before) in lock(ends).iter_mut().zip(before) {
             let flow = self.outputs[end.flow];
             if flow != before {
@@ -183,7 +183,7 @@ impl SingleIsland {
 fn window(from: f64, to: f64) -> Result<Window, SimulatorError> {
     match (Time::new(from), Time::new(to)) {
         (Some(start), Some(end)) if to > from => Ok(Window { from: start, to: end, size: to - from }),
-        _ => Err(SimulatorError::new("step", format!("no step leads from t = {from} s to {to} s"))),
+        _ => Err(SimulatorError::new("step", format!("invalid step from t = {from} s to {to} s"))),
     }
 }
 

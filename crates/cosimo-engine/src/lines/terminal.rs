@@ -1,4 +1,4 @@
-//! A simulator at the ends of lines: its efforts are hidden from the method of its island and follow from the lines.
+//! A wrapper of a simulator with line ends: its efforts are computed from the lines and hidden from the method of its island.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ use super::end::EndState;
 use super::island::{IslandEnds, lock};
 use crate::state_walk::StateWalk;
 
-/// An explicit boundary is stable below this Z H / M, exact for a mass; and how far below that a mass that was weighed on a
-/// trial may make it seem.
+/// An explicit boundary is stable below this Z H / M, exact for a mass; and the safety factor for a mass that was measured
+/// by trial steps.
 const EXPLICIT: f64 = 2.0;
 const WEIGHED: f64 = 0.99;
 
@@ -25,16 +25,16 @@ pub(crate) struct Terminal {
     inner: Box<dyn Simulator>,
     interface: Interface,
     ends: IslandEnds,
-    /// Which of them are its own.
+    /// The range of its own ends.
     own: Range<usize>,
     drive: Drive,
-    /// Others hear of every step of its solver.
+    /// Every internal step is published.
     stepwise: bool,
-    /// The inputs that are left, by their place in the whole.
+    /// The visible inputs, by their index in the simulator.
     plain: Vec<usize>,
-    /// Of all inputs, as they were set last.
+    /// All inputs, as set last.
     pub(super) segments: Vec<Segment>,
-    /// Rates of the drive, per slot.
+    /// Saved rates of the drive, per slot.
     saved: Vec<Vec<f64>>,
 }
 
@@ -57,7 +57,7 @@ impl Terminal {
         let segments =
             interface.inputs.iter().map(|port| Segment::constant(port.start.unwrap_or(0.0))).collect();
         interface.inputs = plain.iter().map(|input| interface.inputs[*input].clone()).collect();
-        // Derivatives by what is left could be had; nobody has needed them yet.
+        // Derivatives by visible inputs are not implemented.
         interface.abilities.jacobian = false;
         interface.state_space_access = None;
         interface.stretches.clear();
@@ -66,21 +66,21 @@ impl Terminal {
         Terminal { inner, interface, ends, own, drive, stepwise: false, plain, segments, saved }
     }
 
-    /// For an island of its own, with the values of inputs that nothing drives.
+    /// For an island of one simulator, with the values of unconnected inputs.
     pub(crate) fn alone(mut self, inputs: &[f64]) -> Terminal {
         self.stepwise = self.drive.way == Boundary::Inside;
         self.segments = inputs.iter().map(|value| Segment::constant(*value)).collect();
         self
     }
 
-    /// Whether steps are tried, to find a mass or to correct the boundary.
+    /// Whether trial steps are needed, to measure a mass or to correct the boundary.
     pub(super) fn tries_steps(&self) -> bool {
         let Drive { way, masses, .. } = &self.drive;
         *way == Boundary::Corrected || (*way != Boundary::Inside && masses.iter().any(|mass| mass.is_nan()))
     }
 
-    /// At the start: masses that nobody said are found by a push in a window on trial, if there is one. What would not be
-    /// stable at steps of a size is refused.
+    /// At the start: measures masses that are not given in a trial window, if possible. Fails if the boundary would be
+    /// unstable with steps of this size.
     pub(super) fn weigh(
         &mut self,
         name: &str,
@@ -104,7 +104,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Over the state of the simulator as bytes, and what is kept beside it.
+    /// Writes or reads the state of the simulator and of the wrapper.
     fn walk(&mut self, inner: &mut Vec<u8>, mut walk: StateWalk<'_>) -> Result<(), SimulatorError> {
         walk.bytes(inner);
         walk.numbers(&mut self.drive.rates);
@@ -127,7 +127,7 @@ impl Simulator for Terminal {
     }
 
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        // The corrected boundary tries each step before it is taken.
+        // The corrected boundary makes trial steps.
         let rewinds = setup.rewinds || self.drive.way == Boundary::Corrected;
         self.inner.initialize(&Setup { rewinds, ..*setup })
     }
@@ -205,23 +205,23 @@ impl SerializeState for Terminal {
     }
 }
 
-/// What would not be stable is refused before it is tried.
+/// Refuses unstable boundaries.
 fn check_masses(name: &str, drive: &Drive, ends: &[EndState], size: f64) -> Result<(), SimulatorError> {
     for (end, mass) in ends.iter().zip(&drive.masses) {
         let ratio = end.impedance() * size / mass;
         let unknown = mass.is_nan() || *mass <= 0.0;
         if drive.way == Boundary::MidStep && ratio >= WEIGHED * EXPLICIT {
             let words = format!(
-                "the line at `{name}` is too stiff for one value per step: impedance * step / mass is {ratio:.3}, and it \
-                 grows without bound from {EXPLICIT} on; take steps below {:.3e} s, or `boundary = \"corrected\"`",
+                "the line at `{name}` is too stiff for one value per step: impedance * step / mass is {ratio:.3}, unstable from \
+                 {EXPLICIT} on; use steps below {:.3e} s, or `boundary = \"corrected\"`",
                 EXPLICIT * mass / end.impedance()
             );
             return Err(SimulatorError::new("start", words));
         }
         if drive.way == Boundary::SemiImplicit && unknown {
             let words = format!(
-                "how much mass the line moves at `{name}` is not known: its flow does not answer the effort within a step \
-                 of {size} s; say `mass_{}` of the line (delay {} s)",
+                "the mass at `{name}` cannot be measured: its flow does not respond to the effort within a step of {size} s; give \
+                 `mass_{}` of the line (delay {} s)",
                 if end.side == 0 { "a" } else { "b" },
                 end.shortest()
             );

@@ -61,7 +61,7 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// For callers that roll back themselves: by [`Island::respond`](crate::island::Island::respond), or by loading a
+    /// For callers that roll back themselves: by [`Island::step_response`](crate::island::Island::step_response), or by loading a
     /// checkpoint of an earlier time. FMUs are set up accordingly.
     #[must_use]
     pub fn rewinding(mut self) -> Plan {
