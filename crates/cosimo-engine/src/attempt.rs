@@ -31,7 +31,7 @@ impl Trial for Attempt<'_> {
         self.window = window;
         self.refresh_jacobian(window)?;
         self.refresh_models(window)?;
-        self.lead(window)?;
+        self.begin_long_steps(window)?;
         self.correct(window);
         // Moved out and back, not copied: the board is borrowed meanwhile.
         let mut scratch = std::mem::take(&mut self.board.sweeps);
@@ -133,14 +133,14 @@ impl Attempt<'_> {
             if !layout.methods.corrections.is_empty() {
                 for run in &stage.inputs {
                     let segments = &mut board.buffers.segments[run.clone()];
-                    let offsets = board.offsets[run.clone()].iter().zip(&board.whole[run.clone()]);
+                    let offsets = board.offsets[run.clone()].iter().zip(&board.replaced[run.clone()]);
                     for (segment, (offset, whole)) in segments.iter_mut().zip(offsets) {
                         *segment = if *whole { *offset } else { *segment + *offset };
                     }
                 }
             }
             if !layout.methods.rates.is_empty() {
-                board.paces.go_on(layout, index, window, &mut board.buffers.segments);
+                board.rates.continue_inputs(layout, index, window, &mut board.buffers.segments);
             }
             if !layout.topology.byte_connections.is_empty() {
                 self.simulators.step(
@@ -207,12 +207,12 @@ impl Attempt<'_> {
     }
 
     /// Starts multi-rate steps that are longer than the window.
-    fn lead(&mut self, window: Window) -> Result<(), StepError> {
+    fn begin_long_steps(&mut self, window: Window) -> Result<(), StepError> {
         if self.layout.methods.rates.is_empty() {
             return Ok(());
         }
-        let Board { paces, buffers, .. } = &mut *self.board;
-        if paces.begin(self.layout, window, self.whole, self.limits, &mut buffers.leads) {
+        let Board { rates: paces, buffers, .. } = &mut *self.board;
+        if paces.begin(self.layout, window, self.whole, self.limits, &mut buffers.long_steps) {
             self.run(Task::Lead, window)?;
         }
         Ok(())
@@ -222,7 +222,8 @@ impl Attempt<'_> {
         if self.layout.methods.corrections.is_empty() {
             return;
         }
-        let Board { traces, buffers, offsets, whole, memory, scratch, paces, .. } = &mut *self.board;
+        let Board { traces, buffers, offsets, replaced: whole, memory, scratch, rates: paces, .. } =
+            &mut *self.board;
         offsets.fill(Segment::ZERO);
         whole.fill(false);
         let mut mask = std::mem::take(&mut paces.mask);
@@ -250,7 +251,7 @@ impl Attempt<'_> {
         paces.mask = mask;
         for &input in &self.board.overridden {
             self.board.offsets[input] = Segment::ZERO;
-            self.board.whole[input] = false;
+            self.board.replaced[input] = false;
         }
     }
 
@@ -280,7 +281,7 @@ impl Attempt<'_> {
         }
         // The record shows inputs and outputs of the step, so both are saved and restored.
         board.offsets.copy_from_slice(&board.buffers.segments);
-        board.scratch_left.copy_from_slice(&board.buffers.outputs);
+        board.step_outputs.copy_from_slice(&board.buffers.outputs);
         let (at, instant) = (window.to, Instant::Exchange(window.size));
         let mut settling = InstantSolver { layout, board, simulators: self.simulators, at, instant };
         settling.begin_from(window.size);
@@ -288,7 +289,7 @@ impl Attempt<'_> {
         settled.map_err(|trouble| settling.error(trouble, |blamed| stepping(layout, blamed, window)))?;
         let board = &mut *self.board;
         board.buffers.segments.copy_from_slice(&board.offsets);
-        board.buffers.outputs.copy_from_slice(&board.scratch_left);
+        board.buffers.outputs.copy_from_slice(&board.step_outputs);
         Ok(())
     }
 
@@ -302,7 +303,7 @@ impl Attempt<'_> {
         let mut scratch = std::mem::take(&mut self.board.scratch);
         let record = self.board.record(layout, window);
         for planned in &layout.methods.corrections {
-            let Board { traces, buffers, paces, .. } = &*self.board;
+            let Board { traces, buffers, rates: paces, .. } = &*self.board;
             let known = known(layout, traces, buffers, &planned.inputs, paces.own());
             let (memory, scratch) =
                 (&mut memory[planned.memory.clone()], &mut scratch[planned.scratch.clone()]);

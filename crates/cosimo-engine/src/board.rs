@@ -12,14 +12,14 @@ use crate::simulator_pool::Buffers;
 use crate::step_limits::Counters;
 
 /// The buffers of an island: traces, inputs, outputs, memories of methods.
-pub(crate) struct Board {
+pub struct Board {
     pub(crate) traces: Traces,
     /// Inputs and outputs of simulators.
     pub(crate) buffers: Buffers,
     /// Per input: the offset computed by corrections.
-    pub(crate) offsets: Vec<Segment>,
+    pub offsets: Vec<Segment>,
     /// Per input: the correction replaces the extrapolation.
-    pub(crate) whole: Vec<bool>,
+    pub replaced: Vec<bool>,
     /// The inputs at the end of the last step.
     pub(crate) held: Vec<f64>,
     /// Unknowns of algebraic loops, one segment per input.
@@ -27,13 +27,13 @@ pub(crate) struct Board {
     /// Per output: its value is consistent. False for some only during initialisation.
     pub(crate) known: Vec<bool>,
     /// Buffers for loops: of the whole system, and of those solved at communication points.
-    pub(crate) rooms: Vec<LoopWorkspace>,
-    pub(crate) renewal_rooms: Vec<LoopWorkspace>,
-    pub(crate) ripple: LoopDerivatives,
+    pub(crate) loop_workspaces: Vec<LoopWorkspace>,
+    pub(crate) renewal_workspaces: Vec<LoopWorkspace>,
+    pub(crate) loop_derivatives: LoopDerivatives,
     /// Per input, used for loop unknowns only; not rolled back.
     pub(crate) residuals: Vec<Residual>,
     /// The memories of all corrections, consecutively.
-    pub(crate) memory: Vec<f64>,
+    pub memory: Vec<f64>,
     pub(crate) scratch: Vec<f64>,
     /// The age of the matrices of linear models in windows; `None` before the first.
     pub(crate) model_age: Option<u64>,
@@ -42,13 +42,13 @@ pub(crate) struct Board {
     /// Outputs stashed by the estimate.
     pub(crate) stashed: Vec<f64>,
     /// Outputs after the step, while new inputs are exchanged.
-    pub(crate) scratch_left: Vec<f64>,
+    pub(crate) step_outputs: Vec<f64>,
     /// Inputs overridden by a scenario, which must not be corrected.
     pub(crate) overridden: Vec<usize>,
     /// The number of signals changed by a scenario.
     pub(crate) changed: usize,
     pub(crate) ledger: Ledger,
-    pub(crate) paces: RateSchedule,
+    pub(crate) rates: RateSchedule,
     pub(crate) controller: Vec<f64>,
     pub(crate) next_event: Option<Time>,
     /// An event is due at the end of the window.
@@ -98,8 +98,8 @@ impl Board {
             traces: Traces::new(outputs),
             buffers: Buffers {
                 jacobian: derivatives(methods.sources.interface.is_some()),
-                through: derivatives(!topology.order.loops.is_empty()),
-                present: vec![0.0; present],
+                feedthrough: derivatives(!topology.order.loops.is_empty()),
+                operating_points: vec![0.0; present],
                 matrices: vec![0.0; matrices],
                 states: vec![0.0; topology.states],
                 locals: vec![0.0; rows.locals.iter().map(Vec::len).sum()],
@@ -109,11 +109,11 @@ impl Board {
             held: vec![0.0; inputs],
             unknowns: vec![Segment::ZERO; inputs],
             known: vec![true; outputs],
-            rooms: rooms(&topology.order),
-            renewal_rooms: rooms(&topology.renewal),
-            ripple: LoopDerivatives { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
+            loop_workspaces: rooms(&topology.order),
+            renewal_workspaces: rooms(&topology.renewal),
+            loop_derivatives: LoopDerivatives { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
             residuals: vec![Residual::default(); inputs],
-            whole: vec![false; inputs],
+            replaced: vec![false; inputs],
             scratch: vec![0.0; methods.corrections.last().map_or(0, |last| last.scratch.end)],
             model_age: None,
             bookmark: Bookmark {
@@ -127,12 +127,12 @@ impl Board {
             },
             sweeps: vec![0.0; methods.iteration.scratch(&topology.shape)],
             stashed: vec![0.0; outputs],
-            scratch_left: vec![0.0; outputs],
+            step_outputs: vec![0.0; outputs],
             overridden: Vec::with_capacity(inputs),
             changed: 0,
             memory,
             ledger,
-            paces: RateSchedule::new(layout),
+            rates: RateSchedule::new(layout),
             controller: law,
             next_event: None,
             event: false,
@@ -148,7 +148,7 @@ impl Board {
         self.bookmark.model_age = self.model_age;
         self.bookmark.memory.copy_from_slice(&self.memory);
         self.bookmark.ledger.copy_from(&self.ledger);
-        self.paces.set_bookmark();
+        self.rates.set_bookmark();
         self.bookmark.next_event = self.next_event;
         self.bookmark.parcels.clone_from_slice(&self.buffers.bytes_in);
     }
@@ -160,7 +160,7 @@ impl Board {
         self.model_age = self.bookmark.model_age;
         self.memory.copy_from_slice(&self.bookmark.memory);
         self.ledger.copy_from(&self.bookmark.ledger);
-        self.paces.rewind();
+        self.rates.rewind();
         self.next_event = self.bookmark.next_event;
         self.buffers.bytes_in.clone_from_slice(&self.bookmark.parcels);
     }
@@ -229,7 +229,7 @@ pub(crate) fn known<'a>(
         bonds: &layout.topology.bonds,
         corrected,
         models: LinearModels {
-            present: &buffers.present,
+            present: &buffers.operating_points,
             matrices: &buffers.matrices,
             places: layout.methods.models.as_ref().map_or(&[], |models| &models.places),
         },

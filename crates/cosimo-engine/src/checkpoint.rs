@@ -99,10 +99,10 @@ pub(crate) fn walk(
         }
         match islands {
             Some(islands) => islands.serialize_states(island)?,
-            None => island.rest(Task::Freeze)?,
+            None => island.run_at_rest(Task::Freeze)?,
         }
         walk.bytes(&mut theirs);
-        remembered(island, scenario, progress, walk);
+        walk_state(island, scenario, progress, walk);
         return Ok(());
     }
     walk.bytes(&mut theirs);
@@ -110,7 +110,7 @@ pub(crate) fn walk(
         let theirs = String::from_utf8_lossy(&theirs);
         return Err(CheckpointError::OtherSystem(format!("expected `{ours}`, got `{theirs}`")));
     }
-    remembered(island, scenario.as_deref_mut(), progress, walk);
+    walk_state(island, scenario.as_deref_mut(), progress, walk);
     if walk.is_broken() {
         return Err(CheckpointError::Damaged);
     }
@@ -119,12 +119,12 @@ pub(crate) fn walk(
     }
     match islands {
         Some(islands) => islands.deserialize_states(island)?,
-        None => island.rest(Task::Thaw)?,
+        None => island.run_at_rest(Task::Thaw)?,
     }
     Ok(())
 }
 
-fn remembered(
+fn walk_state(
     island: &mut Island,
     scenario: Option<&mut Scenario>,
     progress: &mut Progress,
@@ -132,12 +132,12 @@ fn remembered(
 ) {
     let Island { board, clock, size, error, window, .. } = island;
     let buffers = &mut board.buffers;
-    buffers.frozen.iter_mut().chain(&mut buffers.bytes_in).for_each(|bytes| walk.bytes(bytes));
+    buffers.serialized_states.iter_mut().chain(&mut buffers.bytes_in).for_each(|bytes| walk.bytes(bytes));
     board.counters.all().into_iter().for_each(|count| walk.count(count));
     walk.count(&mut board.counters.evaluations); // twice in this version
-    let mut beat = progress.beat.unwrap_or(NO_BEAT);
+    let mut beat = progress.rows_due.unwrap_or(NO_BEAT);
     walk.count(&mut beat);
-    progress.beat = Some(beat).filter(|beat| *beat != NO_BEAT);
+    progress.rows_due = Some(beat).filter(|beat| *beat != NO_BEAT);
     walk.flag(&mut progress.unwritten);
     walk.clock(clock);
     walk.numbers([size, error, &mut progress.worst]);
@@ -153,7 +153,7 @@ fn remembered(
     board.model_age = age.map(|age| age as u64);
     walk.numbers(buffers.matrices.iter_mut().chain(&mut buffers.outputs));
     walk.segments(&mut buffers.segments);
-    board.paces.walk(walk);
+    board.rates.walk(walk);
     if let Some(scenario) = scenario {
         scenario.walk(walk);
     }
@@ -165,7 +165,7 @@ pub(crate) struct Progress {
     /// The worst indicator so far.
     pub(crate) worst: f64,
     /// How many rows were due on the output grid, if there is one.
-    pub(crate) beat: Option<u64>,
+    pub(crate) rows_due: Option<u64>,
     /// The present point has no row yet.
     pub(crate) unwritten: bool,
 }

@@ -95,12 +95,12 @@ impl<'a> InstantSolver<'a> {
         for step in &order.steps {
             match *step {
                 OrderStep::Pass(pass) => {
-                    self.tell_all();
-                    self.hear(
+                    self.set_all_inputs();
+                    self.read_outputs(
                         SimulatorSelection::Pass(self.offset() + pass),
                         self.instant == Instant::Start,
                     )?;
-                    self.now_known(&order.passes[pass]);
+                    self.mark_known(&order.passes[pass]);
                 }
                 OrderStep::Loop(place) => self.solve(place)?,
             }
@@ -110,19 +110,19 @@ impl<'a> InstantSolver<'a> {
 
     /// Sets the present inputs of all simulators and reads all outputs; `lenient`: they need not be finite.
     pub(crate) fn all(&mut self, lenient: bool) -> Result<(), InstantFailure> {
-        self.tell_all();
-        self.hear(SimulatorSelection::All, lenient)
+        self.set_all_inputs();
+        self.read_outputs(SimulatorSelection::All, lenient)
     }
 
     /// At the start: reads all outputs once; only those without dependencies count as known.
     pub(crate) fn begin(&mut self) -> Result<(), InstantFailure> {
         let (layout, board) = (self.layout, &mut *self.board);
         board.known.fill(false);
-        for (unknown, first) in board.unknowns.iter_mut().zip(&layout.topology.first) {
+        for (unknown, first) in board.unknowns.iter_mut().zip(&layout.topology.first_inputs) {
             *unknown = Segment::constant(*first);
         }
-        self.tell_all();
-        self.hear(SimulatorSelection::All, true)?;
+        self.set_all_inputs();
+        self.read_outputs(SimulatorSelection::All, true)?;
         self.board.known.fill(true);
         for output in layout.topology.order.passes.iter().flatten() {
             self.board.known[*output] = false;
@@ -138,13 +138,13 @@ impl<'a> InstantSolver<'a> {
         }
     }
 
-    pub(crate) fn tell_all(&mut self) {
+    pub(crate) fn set_all_inputs(&mut self) {
         for input in 0..self.layout.topology.shape.inputs {
-            self.tell(input);
+            self.set_input(input);
         }
     }
 
-    fn tell(&mut self, input: usize) {
+    fn set_input(&mut self, input: usize) {
         let unknown = self.order().unknown[input];
         let (layout, board) = (self.layout, &mut *self.board);
         let told = match self.instant {
@@ -156,7 +156,7 @@ impl<'a> InstantSolver<'a> {
             Instant::Start
                 if !layout.topology.couplings.terms(input).iter().all(|term| board.known[term.output]) =>
             {
-                Segment::constant(layout.topology.first[input])
+                Segment::constant(layout.topology.first_inputs[input])
             }
             _ => board.coupled(layout, input),
         };
@@ -165,7 +165,7 @@ impl<'a> InstantSolver<'a> {
     }
 
     /// Reads the outputs of `who`; `lenient`: they need not be finite.
-    fn hear(&mut self, who: SimulatorSelection, lenient: bool) -> Result<(), InstantFailure> {
+    fn read_outputs(&mut self, who: SimulatorSelection, lenient: bool) -> Result<(), InstantFailure> {
         let board = &mut *self.board;
         self.simulators.run(Task::Settle { at: self.at, who, lenient }, &mut board.buffers)?;
         let slopes: &[f64] = if self.layout.topology.shape.slopes { &board.buffers.slopes } else { &[] };
@@ -173,7 +173,7 @@ impl<'a> InstantSolver<'a> {
         Ok(())
     }
 
-    fn now_known(&mut self, outputs: &[usize]) {
+    fn mark_known(&mut self, outputs: &[usize]) {
         outputs.iter().for_each(|output| self.board.known[*output] = true);
     }
 
@@ -190,18 +190,18 @@ impl<'a> InstantSolver<'a> {
     pub(crate) fn solve(&mut self, place: usize) -> Result<(), InstantFailure> {
         let found = &self.order().loops[place];
         if self.instant != Instant::Start && !self.layout.topology.throughout(found, |can| !can.events) {
-            self.tell_all();
+            self.set_all_inputs();
             Equation { settling: self, found, held: &mut [] }.pass(false)?;
             self.measure(found);
             return Ok(());
         }
-        self.now_known(&found.discrete); // at their held values
-        self.tell_all();
+        self.mark_known(&found.discrete); // at their held values
+        self.set_all_inputs();
         // Moved out and back, not copied: the board is borrowed meanwhile.
-        let mut rooms = std::mem::take(self.rooms());
+        let mut rooms = std::mem::take(self.workspaces());
         let LoopWorkspace { newton, u, held } = &mut rooms[place];
         let solved = Equation { settling: self, found, held }.solve(place, newton, u);
-        *self.rooms() = rooms;
+        *self.workspaces() = rooms;
         solved?;
         self.measure(found);
         if self.instant == Instant::Start {
@@ -237,10 +237,10 @@ impl<'a> InstantSolver<'a> {
         }
     }
 
-    fn rooms(&mut self) -> &mut Vec<LoopWorkspace> {
+    fn workspaces(&mut self) -> &mut Vec<LoopWorkspace> {
         match self.instant {
-            Instant::Exchange(_) => &mut self.board.renewal_rooms,
-            Instant::Start | Instant::Jump => &mut self.board.rooms,
+            Instant::Exchange(_) => &mut self.board.renewal_workspaces,
+            Instant::Start | Instant::Jump => &mut self.board.loop_workspaces,
         }
     }
 
@@ -327,9 +327,9 @@ impl Equation<'_, '_> {
         let (order, offset) = (settling.order(), settling.offset());
         hold(settling.board, self.held, found);
         for pass in found.passes.clone() {
-            found.inputs.iter().for_each(|input| settling.tell(*input));
-            settling.hear(SimulatorSelection::Pass(offset + pass), lenient)?;
-            settling.now_known(&order.passes[pass]);
+            found.inputs.iter().for_each(|input| settling.set_input(*input));
+            settling.read_outputs(SimulatorSelection::Pass(offset + pass), lenient)?;
+            settling.mark_known(&order.passes[pass]);
             hold(settling.board, self.held, found);
         }
         Ok(())
@@ -369,7 +369,7 @@ impl Equations for Equation<'_, '_> {
         }
         let passes = (offset + found.passes.start, offset + found.passes.end);
         crew.run(Task::Through { passes }, &mut board.buffers)?;
-        let Board { ripple, buffers, .. } = &mut **board;
+        let Board { loop_derivatives: ripple, buffers, .. } = &mut **board;
         for (column, seed) in found.unknowns.iter().enumerate() {
             found.outputs.iter().for_each(|output| ripple.outputs[*output] = 0.0);
             for pass in found.passes.clone() {
@@ -387,7 +387,7 @@ impl Equations for Equation<'_, '_> {
                     let part = |input: &usize| {
                         let place =
                             input.checked_sub(block.inputs.start).filter(|_| *input < block.inputs.end);
-                        place.map_or(0.0, |place| buffers.through[row + place] * ripple.inputs[*input])
+                        place.map_or(0.0, |place| buffers.feedthrough[row + place] * ripple.inputs[*input])
                     };
                     ripple.outputs[output] = found.inputs.iter().map(part).sum();
                 }

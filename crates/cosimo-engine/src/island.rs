@@ -23,8 +23,8 @@ pub struct Island {
     /// Topology, methods and limits.
     pub layout: Layout,
     /// All buffers.
-    pub(crate) board: Board,
-    pub(crate) crew: SimulatorPool,
+    pub board: Board,
+    pub(crate) pool: SimulatorPool,
     pub(crate) clock: Clock,
     /// The next step size by the controller, within the limits.
     pub(crate) size: f64,
@@ -32,7 +32,7 @@ pub struct Island {
     pub(crate) window: Window,
     pub(crate) error: f64,
     /// The next scenario action, which no window crosses.
-    pub(crate) appointment: Option<Time>,
+    pub(crate) next_action: Option<Time>,
     crawl: StallDetector,
 }
 
@@ -52,20 +52,25 @@ impl Island {
             clock: Clock::starting_at(start),
             window: Window { from: start, to: start, size: 0.0 },
             error: 0.0,
-            appointment: None,
+            next_action: None,
             crawl: StallDetector::between(start.seconds(), layout.limits.stop.seconds()),
             layout,
             board,
-            crew,
+            pool: crew,
         }
     }
 
     /// Initialises simulators, loads the history, and computes consistent outputs at the start.
-    pub(crate) fn enter(&mut self) -> Result<(), StepError> {
+    pub(crate) fn initialize(&mut self) -> Result<(), StepError> {
         let at = self.layout.limits.start;
         let stop = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
-        let rewinds = self.layout.limits.relies_on_rollback || self.layout.limits.probed;
-        self.rest(Task::Enter(Setup { start: at, stop, stop_at_events: self.layout.limits.meets, rewinds }))?;
+        let rewinds = self.layout.limits.relies_on_rollback || self.layout.limits.caller_rewinds;
+        self.run_at_rest(Task::Enter(Setup {
+            start: at,
+            stop,
+            stop_at_events: self.layout.limits.stop_at_events,
+            rewinds,
+        }))?;
         for sample in 0..self.layout.limits.history.times.len() {
             let history = &self.layout.limits.history;
             self.board.traces.open(history.times[sample]);
@@ -74,11 +79,11 @@ impl Island {
         }
         // Strings and binaries pass through at most as many simulators as there are.
         for _ in 0..=self.layout.topology.blocks.len().min(self.layout.topology.byte_connections.len()) {
-            self.rest(Task::Give(SimulatorSelection::All))?;
+            self.run_at_rest(Task::Give(SimulatorSelection::All))?;
             if !self.board.send(|_| true) {
                 break;
             }
-            self.rest(Task::Take(SimulatorSelection::All))?;
+            self.run_at_rest(Task::Take(SimulatorSelection::All))?;
         }
         self.board.traces.open(at);
         self.board.traces.put(0, &vec![0.0; self.layout.topology.shape.outputs], &[]);
@@ -93,13 +98,13 @@ impl Island {
         self.board.traces.commit();
         if self.layout.topology.eventful {
             // The first iteration leaves initialisation, with its events; the second reads their results.
-            self.pass_on(at)?;
-            self.pass_on(at)?;
+            self.iterate_events(at)?;
+            self.iterate_events(at)?;
         }
         if let Some(rehearsed) = self.layout.limits.rollback_checks.take() {
             self.board.buffers.rollback_checks = rehearsed;
         } else if self.layout.limits.relies_on_rollback {
-            self.rest(Task::Rehearse(self.next_window()))?;
+            self.run_at_rest(Task::Rehearse(self.next_window()))?;
         }
         Ok(())
     }
@@ -111,14 +116,14 @@ impl Island {
         if sources {
             self.set_inputs_at(Instant::Start, |settling| settling.in_order())?;
         }
-        if self.exit_of(true)? || sources { self.pass_on(self.clock.now()) } else { Ok(()) }
+        if self.exit_of(true)? || sources { self.iterate_events(self.clock.now()) } else { Ok(()) }
     }
 
     /// Returns whether outputs changed.
     fn exit_of(&mut self, direct: bool) -> Result<bool, StepError> {
         let Board { traces, buffers, .. } = &mut self.board;
         buffers.outputs.copy_from_slice(traces.newest());
-        self.rest(Task::ExitInitialisation { direct })?;
+        self.run_at_rest(Task::ExitInitialisation { direct })?;
         let Board { traces, buffers, .. } = &mut self.board;
         let differs = |(now, before): (&f64, &f64)| now.to_bits() != before.to_bits();
         let changed = buffers.outputs.iter().zip(traces.newest()).any(differs);
@@ -128,7 +133,7 @@ impl Island {
 
     /// Reads local variables for the present row, if any are recorded.
     pub(crate) fn read_locals(&mut self) -> Result<(), StepError> {
-        if self.layout.rows.has_locals() { self.rest(Task::ReadLocals) } else { Ok(()) }
+        if self.layout.rows.has_locals() { self.run_at_rest(Task::ReadLocals) } else { Ok(()) }
     }
 
     /// Works on all simulators at the present instant.
@@ -138,7 +143,7 @@ impl Island {
         work: impl FnOnce(&mut InstantSolver<'_>) -> Result<(), InstantFailure>,
     ) -> Result<(), StepError> {
         let at = self.clock.now();
-        let Island { layout, board, crew, .. } = self;
+        let Island { layout, board, pool: crew, .. } = self;
         let mut settling = InstantSolver { layout, board, simulators: crew, at, instant };
         work(&mut settling)
             .map_err(|trouble| settling.error(trouble, |blamed| resting(settling.layout, blamed, at)))
@@ -154,25 +159,25 @@ impl Island {
     pub(crate) fn handle_events(&mut self) -> Result<(), StepError> {
         // The record shows inputs and outputs of the step, so both are saved and restored.
         self.board.offsets.copy_from_slice(&self.board.buffers.segments);
-        self.board.scratch_left.copy_from_slice(&self.board.buffers.outputs);
+        self.board.step_outputs.copy_from_slice(&self.board.buffers.outputs);
         self.board.buffers.outputs.copy_from_slice(self.board.traces.newest());
-        self.pass_on(self.clock.now())?;
-        self.board.paces.jump();
+        self.iterate_events(self.clock.now())?;
+        self.board.rates.jump();
         self.board.buffers.segments.copy_from_slice(&self.board.offsets);
-        self.board.buffers.outputs.copy_from_slice(&self.board.scratch_left);
+        self.board.buffers.outputs.copy_from_slice(&self.board.step_outputs);
         self.board.event = false;
         self.board.buffers.due.fill(false);
         Ok(())
     }
 
-    fn pass_on(&mut self, at: Time) -> Result<(), StepError> {
-        let Island { layout, board, crew, window, .. } = self;
+    fn iterate_events(&mut self, at: Time) -> Result<(), StepError> {
+        let Island { layout, board, pool: crew, window, .. } = self;
         for (unknown, applied) in board.unknowns.iter_mut().zip(&board.buffers.segments) {
             *unknown = Segment::constant(applied.at(window.size));
         }
         for round in 0.. {
             let mut settling = InstantSolver { layout, board, simulators: crew, at, instant: Instant::Jump };
-            settling.tell_all();
+            settling.set_all_inputs();
             let outcome = settling
                 .simulators
                 .run(
@@ -310,7 +315,7 @@ impl Island {
         if self.layout.topology.blocks.len() != 1 || at <= from {
             return Ok(false);
         }
-        self.rest(Task::Read)?;
+        self.run_at_rest(Task::Read)?;
         self.board.traces.open(at);
         let slopes: &[f64] = if self.layout.topology.shape.slopes { &self.board.buffers.slopes } else { &[] };
         self.board.traces.put(0, &self.board.buffers.outputs, slopes);
@@ -327,7 +332,7 @@ impl Island {
             self.run(Task::Save(Slot::Attempt), window)?;
             self.board.set_bookmark();
         }
-        let Island { layout, board, crew, .. } = self;
+        let Island { layout, board, pool: crew, .. } = self;
         let mut attempt = Attempt {
             layout,
             board,
@@ -351,7 +356,7 @@ impl Island {
     }
 
     fn run(&mut self, task: Task, window: Window) -> Result<(), StepError> {
-        self.crew.step(task, &mut self.board.buffers, &self.layout, window).map(|_| ())
+        self.pool.step(task, &mut self.board.buffers, &self.layout, window).map(|_| ())
     }
 
     fn commit(&mut self, window: Window, error: f64, factor: f64) {
@@ -378,20 +383,20 @@ impl Island {
     #[inline]
     fn limits(&self) -> OwnStepLimits {
         let end = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
-        let ahead = |at: &Time| self.layout.limits.cuts && *at > self.clock.now();
-        let events = earlier(self.board.next_event.filter(ahead), self.appointment.filter(ahead));
+        let ahead = |at: &Time| self.layout.limits.variable_steps && *at > self.clock.now();
+        let events = earlier(self.board.next_event.filter(ahead), self.next_action.filter(ahead));
         let limit = |at: Option<Time>| at.map_or(Limit::None, Limit::At);
         OwnStepLimits { known: limit(earlier(events, end)), end: limit(end) }
     }
 
     /// The limit of the next window: also the ends of longer steps of multi-rate components.
     fn limit(&self, limits: OwnStepLimits) -> Limit {
-        let own = self.board.paces.next_end(self.clock.now());
+        let own = self.board.rates.next_end(self.clock.now());
         own.map_or(limits.known, |end| limits.known.and(end))
     }
 
-    pub(crate) fn rest(&mut self, task: Task) -> Result<(), StepError> {
-        let done = self.crew.run(task, &mut self.board.buffers).map(|_| ());
+    pub(crate) fn run_at_rest(&mut self, task: Task) -> Result<(), StepError> {
+        let done = self.pool.run(task, &mut self.board.buffers).map(|_| ());
         done.map_err(|blamed| resting(&self.layout, blamed, self.clock.now()))
     }
 
@@ -420,29 +425,29 @@ impl Island {
         from: Option<&[f64]>,
         to: &mut [f64],
     ) -> Result<(), StepError> {
-        self.rest(Task::Save(Slot::Probe))?;
+        self.run_at_rest(Task::Save(Slot::Probe))?;
         let traces = self.board.traces.clone();
         let memory = self.board.memory.clone();
         let held = self.board.held.clone();
         let (matrices, model_age) = (self.board.buffers.matrices.clone(), self.board.model_age);
         let ledger = self.board.ledger.clone();
-        let paces = self.board.paces.clone();
+        let paces = self.board.rates.clone();
         let next_event = self.board.next_event;
         let clock = self.clock;
-        let result = self.go_on(size, from, to);
+        let result = self.steps_from(size, from, to);
         self.clock = clock;
         self.board.traces = traces;
         self.board.memory = memory;
         self.board.held = held;
         (self.board.buffers.matrices, self.board.model_age) = (matrices, model_age);
         self.board.ledger = ledger;
-        self.board.paces = paces;
+        self.board.rates = paces;
         self.board.next_event = next_event;
-        self.rest(Task::Restore(Slot::Probe))?;
+        self.run_at_rest(Task::Restore(Slot::Probe))?;
         result
     }
 
-    fn go_on(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
+    fn steps_from(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
         if let Some(cells) = from {
             self.write_cells(cells)?;
         }
@@ -463,7 +468,7 @@ impl Island {
 
     /// Reads the present cells.
     pub fn read_cells(&mut self, cells: &mut [f64]) -> Result<(), StepError> {
-        self.rest(Task::GetStates)?;
+        self.run_at_rest(Task::GetStates)?;
         let (states, rest) = cells.split_at_mut(self.layout.topology.states);
         states.copy_from_slice(&self.board.buffers.states);
         let mut rest = rest.iter_mut();
@@ -496,6 +501,6 @@ impl Island {
         for (memory, cell) in self.board.memory.iter_mut().zip(rest) {
             *memory = *cell;
         }
-        self.rest(Task::SetStates)
+        self.run_at_rest(Task::SetStates)
     }
 }

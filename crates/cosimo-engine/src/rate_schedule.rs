@@ -124,7 +124,13 @@ impl RateSchedule {
     }
 
     /// Stores the inputs of steps that begin, and continues those of longer steps.
-    pub(crate) fn go_on(&mut self, layout: &Layout, stage: usize, window: Window, segments: &mut [Segment]) {
+    pub(crate) fn continue_inputs(
+        &mut self,
+        layout: &Layout,
+        stage: usize,
+        window: Window,
+        segments: &mut [Segment],
+    ) {
         let longer = layout.methods.rates.iter().zip(&self.all).filter(|(_, pace)| pace.longer);
         for (rate, pace) in longer.filter(|(rate, _)| rate.stage == stage) {
             let (segments, applied) =

@@ -152,7 +152,7 @@ impl Run {
         let Plan { layout, mut warnings, simulators, mut scenario, formed } = plan;
         let mut island = island(layout, simulators, threads);
         let islands = formed.map(|formed| Islands::start(formed, threads, &mut island)).transpose()?;
-        island.enter()?;
+        island.initialize()?;
         let named = island.layout.topology.names.iter().zip(&island.board.buffers.rollback_checks);
         for (name, rehearsal) in named {
             if let RollbackCheck::Doubtful(words) = rehearsal {
@@ -190,7 +190,7 @@ impl Run {
     pub fn record(&mut self, mut recorder: Box<dyn Recorder>) -> Result<(), RunError> {
         recorder.begin(self.columns())?;
         self.recorder = Some(recorder);
-        self.restart_beat();
+        self.restart_output_grid();
         self.write_row()
     }
 
@@ -259,7 +259,7 @@ impl Run {
     /// The complete state of the run at the present communication point.
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
         let (worst, unwritten) = (self.worst_indicator, self.unwritten);
-        let mut progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
+        let mut progress = Progress { worst, rows_due: self.beat.map(|beat| beat.count()), unwritten };
         Checkpoint::take(&mut self.island, self.islands.as_mut(), self.scenario.as_mut(), &mut progress)
     }
 
@@ -269,8 +269,8 @@ impl Run {
         let progress = checkpoint.put(&mut self.island, self.islands.as_mut(), self.scenario.as_mut())?;
         self.worst_indicator = progress.worst;
         self.unwritten = progress.unwritten;
-        self.restart_beat();
-        if let Some(count) = progress.beat {
+        self.restart_output_grid();
+        if let Some(count) = progress.rows_due {
             self.beat = self.beat.map(|beat| beat.after(count));
         }
         Ok(())
@@ -289,7 +289,7 @@ impl Run {
     }
 
     /// Restarts the output grid, so that the present point is due.
-    fn restart_beat(&mut self) {
+    fn restart_output_grid(&mut self) {
         let layout = &self.island.layout;
         self.beat = layout.rows.every.map(|every| OutputGrid::new(layout.limits.start, every));
     }
@@ -349,7 +349,7 @@ impl Run {
     /// Measures the wall time of the calls of each simulator from now on. Results do not depend on it.
     pub fn take_times(&mut self) {
         match &mut self.islands {
-            None => self.island.crew.take_times(),
+            None => self.island.pool.take_times(),
             Some(islands) => islands.take_times(),
         }
     }
@@ -358,7 +358,7 @@ impl Run {
     pub fn time_per_component(&self) -> impl Iterator<Item = (&str, Duration)> {
         let names = &self.island.layout.topology.names;
         let spent = match &self.islands {
-            None => self.island.crew.spent(),
+            None => self.island.pool.spent(),
             Some(islands) => islands.time_per_component(names.len()),
         };
         names.iter().map(String::as_str).zip(spent)
@@ -367,7 +367,7 @@ impl Run {
     /// Multi-rate components: name, step size in seconds, and number of steps so far.
     pub fn own_steps(&self) -> impl Iterator<Item = (&str, f64, u64)> {
         let layout = &self.island.layout;
-        let rates = layout.methods.rates.iter().zip(self.island.board.paces.steps());
+        let rates = layout.methods.rates.iter().zip(self.island.board.rates.steps());
         rates.map(|(rate, steps)| (layout.topology.names[rate.member].as_str(), rate.every, steps))
     }
 
@@ -437,7 +437,7 @@ impl Run {
 
     /// The number of threads in use.
     pub fn threads(&self) -> usize {
-        self.island.crew.threads()
+        self.island.pool.threads()
     }
 
     /// An output at the present communication point, by `component.port`.

@@ -18,7 +18,7 @@ use crate::simulator_pool::Task;
 use crate::state_walk::StateWalk;
 
 /// The number of logged events; beyond it they are only counted, since a condition may toggle without end.
-const KEPT: usize = 1000;
+const MAX_LOGGED: usize = 1000;
 
 /// The actions of a run and their progress.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Scenario {
             tampered: vec![false; inputs],
             tuned: Vec::new(),
             followed: Vec::new(),
-            events: Vec::with_capacity(KEPT),
+            events: Vec::with_capacity(MAX_LOGGED),
             more_events: 0,
             stopped: false,
             due: Vec::with_capacity(actions),
@@ -173,7 +173,7 @@ impl Scenario {
     fn change(&mut self, place: usize, value: f64, island: &mut Island) -> Result<(), StepError> {
         let (member, parameter, now) = &mut self.tuned[place];
         *now = Some(value);
-        island.rest(Task::Tune { member: *member, parameter: *parameter, value })
+        island.run_at_rest(Task::Tune { member: *member, parameter: *parameter, value })
     }
 
     /// Resolves all names and reports all problems.
@@ -200,8 +200,8 @@ impl Scenario {
             let what = match action.effect {
                 Effect::Stop => Ok(ActionEffect::Stop),
                 Effect::Parameter(value) => scenario.tune(target, value, system, ports, registry),
-                Effect::Set(value) => undriven(target, value, ports, links),
-                deed => signal(target, deed, ports, links),
+                Effect::Set(value) => set_effect(target, value, ports, links),
+                deed => signal_effect(target, deed, ports, links),
             };
             let when = match &action.trigger {
                 Trigger::At(time, span) => instant(*time, span, system, problems),
@@ -325,23 +325,23 @@ impl Scenario {
         let mut jumps = false;
         for &index in &due {
             jumps |= self.perform(index, island)?;
-            if self.events.len() < KEPT {
+            if self.events.len() < MAX_LOGGED {
                 self.events.push((island.clock.now(), index));
             } else {
                 self.more_events += 1;
             }
         }
         self.due = due;
-        jumps |= self.keep_up(island)?;
+        jumps |= self.update_followed(island)?;
         if jumps {
             jump(island)?;
         }
-        self.show(island);
+        self.update_island(island);
         Ok(())
     }
 
     /// Sets parameters whose connected value changed. Returns whether there were any.
-    fn keep_up(&mut self, island: &mut Island) -> Result<bool, StepError> {
+    fn update_followed(&mut self, island: &mut Island) -> Result<bool, StepError> {
         let mut changed = false;
         for index in 0..self.followed.len() {
             let FollowedParameter { place, terms, offset } = &self.followed[index];
@@ -391,13 +391,13 @@ impl Scenario {
     }
 
     /// Passes to the island: the next instant, signals that must not be corrected, and how many are changed.
-    fn show(&self, island: &mut Island) {
+    fn update_island(&self, island: &mut Island) {
         let pending = self.actions.iter().filter(|action| !action.done);
         let instants = pending.filter_map(|action| match action.when {
             ActionTrigger::At(time) => Some(time),
             ActionTrigger::True { .. } => None,
         });
-        island.appointment = instants.min();
+        island.next_action = instants.min();
         island.board.overridden.clear();
         island.board.changed = 0;
         for (input, change) in self.changes.iter().enumerate() {
@@ -458,7 +458,7 @@ impl Scenario {
             return;
         }
         self.events.clear();
-        for (time, place) in times.into_iter().zip(places).take(KEPT) {
+        for (time, place) in times.into_iter().zip(places).take(MAX_LOGGED) {
             let index = place as usize;
             match Time::new(time).filter(|_| index < self.actions.len()) {
                 Some(time) => self.events.push((time, index)),
@@ -474,10 +474,10 @@ impl Scenario {
         }
         for &(member, parameter, value) in &self.tuned {
             if let Some(value) = value {
-                island.rest(Task::Tune { member, parameter, value })?;
+                island.run_at_rest(Task::Tune { member, parameter, value })?;
             }
         }
-        self.show(island);
+        self.update_island(island);
         Ok(())
     }
 }
@@ -543,7 +543,7 @@ fn wrong_port(message: String, span: &Span) -> Problem {
     Problem::error("scenario/port", message, span.clone())
 }
 
-fn undriven(
+fn set_effect(
     target: (&str, &Span),
     value: f64,
     ports: &Ports<'_>,
@@ -564,7 +564,7 @@ fn undriven(
     }
 }
 
-fn signal(
+fn signal_effect(
     target: (&str, &Span),
     deed: Effect,
     ports: &Ports<'_>,
@@ -638,10 +638,10 @@ fn apply(input: usize, change: SignalChange, untouched: &Couplings, island: &mut
 fn jump(island: &mut Island) -> Result<(), StepError> {
     let at = island.clock.now();
     let board = &mut island.board;
-    board.paces.jump();
+    board.rates.jump();
     // A row may show the outputs and applied inputs of the step, so both are saved and restored.
     board.offsets.copy_from_slice(&board.buffers.segments);
-    board.scratch_left.copy_from_slice(&board.buffers.outputs);
+    board.step_outputs.copy_from_slice(&board.buffers.outputs);
     board.stashed.copy_from_slice(board.traces.newest());
     board.traces.open(at);
     board.traces.put(0, &board.stashed, &[]);
@@ -660,6 +660,6 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
             board.buffers.segments[input] = board.offsets[input];
         }
     }
-    board.buffers.outputs.copy_from_slice(&board.scratch_left);
+    board.buffers.outputs.copy_from_slice(&board.step_outputs);
     Ok(())
 }

@@ -66,8 +66,8 @@ impl workers::WorkerGroup for PoolGroup {
 impl SimulatorPool {
     /// Distributes the members over the threads in contiguous ranges.
     pub(crate) fn new(members: Vec<SimulatorSlot>, threads: usize, sources: Sources) -> SimulatorPool {
-        let seldoms = members.iter().map(|member| &member.seldom);
-        let wires = seldoms.map(|seldom| seldom.takes.len()).sum();
+        let seldoms = members.iter().map(|member| &member.cold);
+        let wires = seldoms.map(|seldom| seldom.byte_inputs.len()).sum();
         let mut shares = shares(members, threads).into_iter();
         let own = SimulatorGroup::new(shares.next().unwrap_or_default());
         SimulatorPool {
@@ -126,11 +126,11 @@ impl PoolShare {
     fn start(mut members: Vec<SimulatorSlot>, sources: Sources, wires: usize) -> PoolShare {
         let inputs = own_places(members.iter_mut().map(|member| &mut member.inputs));
         let outputs = own_places(members.iter_mut().map(|member| &mut member.outputs));
-        let jacobian = own_places(members.iter_mut().map(|member| &mut member.seldom.jacobian));
-        let states = own_places(members.iter_mut().map(|member| &mut member.seldom.states));
-        let locals = own_places(members.iter_mut().map(|member| &mut member.seldom.locals));
+        let jacobian = own_places(members.iter_mut().map(|member| &mut member.cold.jacobian));
+        let states = own_places(members.iter_mut().map(|member| &mut member.cold.states));
+        let locals = own_places(members.iter_mut().map(|member| &mut member.cold.locals));
         let models = |members: &mut Vec<SimulatorSlot>, of: fn(&mut ModelPlace) -> &mut Range<usize>| {
-            own_places(members.iter_mut().filter_map(|member| member.seldom.model.as_mut()).map(of))
+            own_places(members.iter_mut().filter_map(|member| member.cold.model.as_mut()).map(of))
         };
         let present = models(&mut members, |place| &mut place.present);
         let matrices = models(&mut members, |place| &mut place.matrices);
@@ -139,8 +139,8 @@ impl PoolShare {
         let count = members.len();
         let buffers = Buffers {
             jacobian: vec![0.0; jacobian.len()],
-            through: vec![0.0; jacobian.len()],
-            present: vec![0.0; present.len()],
+            feedthrough: vec![0.0; jacobian.len()],
+            operating_points: vec![0.0; present.len()],
             matrices: vec![0.0; matrices.len()],
             states: vec![0.0; states.len()],
             locals: vec![0.0; locals.len()],
@@ -196,8 +196,10 @@ impl PoolShare {
                 own.slopes.copy_from_slice(&board.slopes[self.outputs.clone()]);
             }
             Task::SetStates => own.states.copy_from_slice(&board.states[self.states.clone()]),
-            Task::Thaw => own.frozen.clone_from_slice(&board.frozen[self.members.clone()]),
-            Task::Lead => own.leads.copy_from_slice(&board.leads[self.members.clone()]),
+            Task::Thaw => {
+                own.serialized_states.clone_from_slice(&board.serialized_states[self.members.clone()])
+            }
+            Task::Lead => own.long_steps.copy_from_slice(&board.long_steps[self.members.clone()]),
             Task::Take(_) => own.bytes_in.clone_from_slice(&board.bytes_in),
             Task::Enter(_)
             | Task::Through { .. }
@@ -233,16 +235,20 @@ impl PoolShare {
                 board.integrals[self.outputs.clone()].copy_from_slice(&own.integrals);
             }
             Task::Jacobian { .. } => board.jacobian[self.jacobian.clone()].copy_from_slice(&own.jacobian),
-            Task::Through { .. } => board.through[self.jacobian.clone()].copy_from_slice(&own.through),
+            Task::Through { .. } => {
+                board.feedthrough[self.jacobian.clone()].copy_from_slice(&own.feedthrough)
+            }
             Task::Linearise { matrices } => {
-                board.present[self.present.clone()].copy_from_slice(&own.present);
+                board.operating_points[self.present.clone()].copy_from_slice(&own.operating_points);
                 if matrices {
                     board.matrices[self.matrices.clone()].copy_from_slice(&own.matrices);
                 }
             }
             Task::ReadLocals => board.locals[self.locals.clone()].copy_from_slice(&own.locals),
             Task::GetStates => board.states[self.states.clone()].copy_from_slice(&own.states),
-            Task::Freeze => board.frozen[self.members.clone()].clone_from_slice(&own.frozen),
+            Task::Freeze => {
+                board.serialized_states[self.members.clone()].clone_from_slice(&own.serialized_states)
+            }
             Task::Rehearse(_) => {
                 board.rollback_checks[self.members.clone()].clone_from_slice(&own.rollback_checks)
             }
@@ -250,9 +256,9 @@ impl PoolShare {
                 board.outputs[self.outputs.clone()].copy_from_slice(&own.outputs);
                 board.notices[self.members.clone()].clone_from_slice(&own.notices);
             }
-            Task::Lead => board.leads[self.members.clone()].fill(None),
+            Task::Lead => board.long_steps[self.members.clone()].fill(None),
             Task::Give(_) => {
-                for (wire, _) in group.team.members.iter().flat_map(|member| &member.seldom.gives) {
+                for (wire, _) in group.team.members.iter().flat_map(|member| &member.cold.byte_outputs) {
                     board.bytes_out[*wire].clone_from(&own.bytes_out[*wire]);
                 }
             }
@@ -348,17 +354,17 @@ mod tests {
             outputs: index..index + 1,
             offers_slopes: false,
             offers_integrals: false,
-            seldom: Box::new(ColdSlot {
+            cold: Box::new(ColdSlot {
                 stage,
                 states: 0..0,
                 locals: 0..0,
                 jacobian: 0..0,
                 model: None,
                 passes: vec![],
-                declares: false,
-                lively: true,
-                takes: vec![],
-                gives: vec![],
+                has_jacobian: false,
+                events_or_direct: true,
+                byte_inputs: vec![],
+                byte_outputs: vec![],
                 work: JacobianWork::default(),
             }),
         }

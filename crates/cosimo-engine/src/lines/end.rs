@@ -194,7 +194,7 @@ impl EndState {
         if let Some(law) = &mut self.law {
             law.steady.start(&first, &mut law.memory);
         }
-        self.first_energy = self.on_its_way(t);
+        self.first_energy = self.energy_in_transit(t);
         self.first_flow = first.flow;
         self.outbox.clear();
         self.outbox.push(first);
@@ -312,7 +312,7 @@ impl EndState {
     }
 
     /// The step is rolled back because of this end.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn shorten_after_rollback(&mut self) {
         self.stats.taken_back += 1;
         self.shrink(Stretch::shorter(self.factor));
     }
@@ -465,7 +465,7 @@ impl EndState {
 
     /// Energy sent and not yet read by the other end, relative to the start.
     pub(crate) fn stored(&self, now: f64) -> f64 {
-        self.on_its_way(now) - self.first_energy
+        self.energy_in_transit(now) - self.first_energy
     }
 
     pub(crate) fn totals(&self, elapsed: f64) -> EndTotals {
@@ -482,7 +482,7 @@ impl EndState {
 
     /// Energy sent and not yet read by the other end, with the other's delay and impedance: the wave
     /// w = e + Z f carries w^2 / 4 Z.
-    fn on_its_way(&self, now: f64) -> f64 {
+    fn energy_in_transit(&self, now: f64) -> f64 {
         let (factor, common) = (self.other, 0.5 * (self.factor + self.other));
         let impedance = self.impedance * if self.common { common } else { factor };
         let from = now - self.delay * factor;

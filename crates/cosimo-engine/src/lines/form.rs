@@ -101,7 +101,7 @@ pub(crate) fn form(
         seeds.push(IslandBlueprint { body, ends, setup });
     }
     let (whole, shown) = whole(system, links, &pieces, &ports, &starts);
-    Some(Draft { formed: Some(IslandPlan { seeds, shown }), ..whole })
+    Some(Draft { formed: Some(IslandPlan { blueprints: seeds, shown }), ..whole })
 }
 
 /// One island and its context.

@@ -51,7 +51,7 @@ pub(crate) struct LineIsland {
     evaluations: u64,
     crawl: StallDetector,
     /// The serialized state, to or from a checkpoint.
-    pub(crate) frozen: Vec<u8>,
+    pub(crate) serialized: Vec<u8>,
     /// Wall time of its steps, if measured.
     pub(crate) spent: Option<Duration>,
 }
@@ -101,10 +101,10 @@ impl LineIsland {
             steps: 0,
             evaluations: 0,
             crawl: StallDetector::between(start, stop),
-            frozen: Vec::new(),
+            serialized: Vec::new(),
             spent: None,
         };
-        isle.note();
+        isle.add_row();
         isle.past.width = isle.past.row.len();
         Ok(isle)
     }
@@ -123,7 +123,7 @@ impl LineIsland {
         let bound = self.with_ends(|ends| !ends.is_empty());
         while !self.finished() && (bound || self.time < until) && self.step()? {
             moved = true;
-            self.note();
+            self.add_row();
         }
         Ok(moved)
     }
@@ -176,7 +176,7 @@ impl LineIsland {
     }
 
     /// Adds a row: the time; outputs and inputs of each simulator; then effort, delay and steadiness of each end.
-    fn note(&mut self) {
+    fn add_row(&mut self) {
         let ends = lock(&self.ends);
         let row = &mut self.past.row;
         row.clear();
@@ -242,12 +242,12 @@ impl LineIsland {
         let mut walk = StateWalk::Write(&mut bytes);
         self.walk(&mut walk)?;
         walk.end()?;
-        self.frozen = bytes;
+        self.serialized = bytes;
         Ok(())
     }
 
     pub(crate) fn deserialize_state(&mut self) -> Result<(), SimulatorError> {
-        let bytes = std::mem::take(&mut self.frozen);
+        let bytes = std::mem::take(&mut self.serialized);
         let mut walk = StateWalk::Read(Some(&bytes));
         self.walk(&mut walk)?;
         walk.end()
@@ -262,7 +262,8 @@ impl LineIsland {
         match &mut self.body {
             IslandBody::Solo(solo) => solo.walk(walk)?,
             IslandBody::Group(island) => {
-                let fault = |error: CheckpointError| SimulatorError::new("serialize_state", error.to_string());
+                let fault =
+                    |error: CheckpointError| SimulatorError::new("serialize_state", error.to_string());
                 checkpoint::walk(island, None, None, &mut Progress::default(), walk).map_err(fault)?;
             }
         }

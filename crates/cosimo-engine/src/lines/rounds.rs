@@ -18,7 +18,7 @@ use crate::workers::{Worker, WorkerGroup, shares};
 
 /// Planned islands, and their merged view.
 pub(crate) struct IslandPlan {
-    pub(crate) seeds: Vec<IslandBlueprint>,
+    pub(crate) blueprints: Vec<IslandBlueprint>,
     pub(crate) shown: IslandNames,
 }
 
@@ -115,7 +115,7 @@ impl Islands {
         threads: usize,
         whole: &mut Island,
     ) -> Result<Islands, StepError> {
-        let IslandPlan { seeds, shown } = formed;
+        let IslandPlan { blueprints: seeds, shown } = formed;
         let mut lines = vec![[(0, 0); 2]; shown.lines.len()];
         for (isle, seed) in seeds.iter().enumerate() {
             for (place, end) in lock(&seed.ends).iter().enumerate() {
@@ -136,7 +136,7 @@ impl Islands {
             workers: shares.map(Worker::start).collect(),
             lines,
             shown,
-            held: whole.layout.topology.first.clone(),
+            held: whole.layout.topology.first_inputs.clone(),
         };
         let at = whole.clock.now();
         if let Err(fault) = islands.each(RoundTask::Make) {
@@ -150,7 +150,7 @@ impl Islands {
 
     /// Steps all islands to the end of the next window of `whole`, and updates it.
     pub(crate) fn step(&mut self, whole: &mut Island) -> Result<(), StepError> {
-        self.hand_on(whole);
+        self.pass_inputs(whole);
         let window = whole.next_window();
         let reached = self.run_until(window.to.seconds());
         self.show(window.to.seconds(), &mut whole.board.buffers.outputs);
@@ -162,14 +162,14 @@ impl Islands {
     }
 
     /// Passes new values of unconnected inputs to the islands, from their next steps on.
-    fn hand_on(&mut self, whole: &mut Island) {
+    fn pass_inputs(&mut self, whole: &mut Island) {
         for input in 0..self.held.len() {
             let value = whole.layout.topology.couplings.constant(input);
             whole.board.buffers.segments[input] = Segment::constant(value);
             if value.to_bits() != self.held[input].to_bits() {
                 self.held[input] = value;
                 let (isle, port) = self.shown.inputs[input];
-                self.isle(isle, |isle| isle.set_input(port, value));
+                self.with_island_mut(isle, |isle| isle.set_input(port, value));
             }
         }
     }
@@ -200,10 +200,10 @@ impl Islands {
 
     fn show(&mut self, t: f64, outputs: &mut [f64]) {
         for isle in 0..self.shown.islands.len() {
-            self.isle(isle, |isle| isle.show(t));
+            self.with_island_mut(isle, |isle| isle.show(t));
         }
         for (value, &(isle, place)) in outputs.iter_mut().zip(&self.shown.outputs) {
-            *value = self.see(isle, |isle| isle.shown(place));
+            *value = self.with_island(isle, |isle| isle.shown(place));
         }
     }
 
@@ -211,15 +211,16 @@ impl Islands {
     pub(crate) fn serialize_states(&mut self, whole: &mut Island) -> Result<(), StepError> {
         self.at_rest(RoundTask::Freeze, whole)?;
         for (isle, &first) in self.shown.first.clone().iter().enumerate() {
-            whole.board.buffers.frozen[first] = self.isle(isle, |isle| std::mem::take(&mut isle.frozen));
+            whole.board.buffers.serialized_states[first] =
+                self.with_island_mut(isle, |isle| std::mem::take(&mut isle.serialized));
         }
         Ok(())
     }
 
     pub(crate) fn deserialize_states(&mut self, whole: &mut Island) -> Result<(), StepError> {
         for (isle, &first) in self.shown.first.clone().iter().enumerate() {
-            let frozen = std::mem::take(&mut whole.board.buffers.frozen[first]);
-            self.isle(isle, |isle| isle.frozen = frozen);
+            let frozen = std::mem::take(&mut whole.board.buffers.serialized_states[first]);
+            self.with_island_mut(isle, |isle| isle.serialized = frozen);
         }
         self.at_rest(RoundTask::Thaw, whole)
     }
@@ -232,7 +233,7 @@ impl Islands {
     pub(crate) fn totals(&self) -> LineNetworkTotals {
         let mut ends = Vec::new();
         let islands = self.shown.islands.iter().enumerate().map(|(index, name)| {
-            self.see(index, |isle| {
+            self.with_island(index, |isle| {
                 ends.push(isle.end_totals());
                 IslandTotals { name: name.clone(), ..isle.totals() }
             })
@@ -251,7 +252,7 @@ impl Islands {
     /// Measures the wall time of each island's steps from now on.
     pub(crate) fn take_times(&mut self) {
         for isle in 0..self.shown.islands.len() {
-            self.isle(isle, |isle| isle.spent = Some(Duration::ZERO));
+            self.with_island_mut(isle, |isle| isle.spent = Some(Duration::ZERO));
         }
     }
 
@@ -259,7 +260,7 @@ impl Islands {
     pub(crate) fn time_per_component(&self, components: usize) -> Vec<Duration> {
         let mut all = vec![Duration::ZERO; components];
         for (isle, &first) in self.shown.first.iter().enumerate() {
-            let Some(spent) = self.see(isle, |isle| isle.spent) else { return Vec::new() };
+            let Some(spent) = self.with_island(isle, |isle| isle.spent) else { return Vec::new() };
             all[first] = spent;
         }
         all
@@ -285,11 +286,11 @@ impl Islands {
     }
 
     fn any(&self, look: impl Fn(&LineIsland) -> bool) -> bool {
-        (0..self.shown.islands.len()).any(|isle| self.see(isle, &look))
+        (0..self.shown.islands.len()).any(|isle| self.with_island(isle, &look))
     }
 
     /// An island, while all of them rest.
-    fn isle<R>(&mut self, index: usize, look: impl FnOnce(&mut LineIsland) -> R) -> R {
+    fn with_island_mut<R>(&mut self, index: usize, look: impl FnOnce(&mut LineIsland) -> R) -> R {
         let place = index % self.share;
         match (index / self.share).checked_sub(1) {
             None => look(&mut self.own.isles[place]),
@@ -297,7 +298,7 @@ impl Islands {
         }
     }
 
-    fn see<R>(&self, index: usize, look: impl FnOnce(&LineIsland) -> R) -> R {
+    fn with_island<R>(&self, index: usize, look: impl FnOnce(&LineIsland) -> R) -> R {
         let place = index % self.share;
         match (index / self.share).checked_sub(1) {
             None => look(&self.own.isles[place]),
@@ -306,7 +307,7 @@ impl Islands {
     }
 
     fn end<R>(&mut self, (isle, end): (usize, usize), look: impl FnOnce(&mut EndState) -> R) -> R {
-        self.isle(isle, |isle| isle.with_ends(|ends| look(&mut ends[end])))
+        self.with_island_mut(isle, |isle| isle.with_ends(|ends| look(&mut ends[end])))
     }
 }
 

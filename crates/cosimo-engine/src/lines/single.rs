@@ -108,7 +108,7 @@ impl SingleIsland {
                 self.simulator.restore(Slot::Attempt)?;
                 let mut ends = lock(ends);
                 let moved = ends.iter_mut().filter(|end| !end.is_still() && end.is_stretched());
-                moved.for_each(EndState::give_up);
+                moved.for_each(EndState::shorten_after_rollback);
                 continue;
             }
             for (end, sample) in lock(ends).iter_mut().zip(&self.samples) {

@@ -65,7 +65,7 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     inspection.units(&mut found);
     inspection.bonds(&mut found);
     inspection.steps(&mut found);
-    inspection.lonely(&mut found);
+    inspection.unconnected_components(&mut found);
     inspection.reference(&mut found);
 
     let (inputs, outputs) = inspection.size();
@@ -307,7 +307,7 @@ impl Inspection<'_> {
         }
     }
 
-    fn lonely(&self, found: &mut Vec<Problem>) {
+    fn unconnected_components(&self, found: &mut Vec<Problem>) {
         let joined: BTreeSet<usize> =
             self.named.iter().filter_map(|path| self.ports.component_of(path)).collect();
         let several = self.system.components.len() > 1;

@@ -128,18 +128,18 @@ impl<'a> Planner<'a> {
         layout
     }
 
-    pub(super) fn say(&self, problem: Problem) {
+    pub(super) fn report(&self, problem: Problem) {
         self.problems.borrow_mut().push(problem);
     }
 
     /// An error at a position, with a hint.
     pub(super) fn refuse(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
-        self.say(Problem::error(code, message, span.clone()).hint(hint));
+        self.report(Problem::error(code, message, span.clone()).hint(hint));
     }
 
     /// A warning at a position, with a hint.
     pub(super) fn warning(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
-        self.say(Problem::warning(code, message, span.clone()).hint(hint));
+        self.report(Problem::warning(code, message, span.clone()).hint(hint));
     }
 
     fn chosen(&self) -> Option<Layout> {
@@ -173,7 +173,7 @@ impl<'a> Planner<'a> {
                 let ports = &self.ports.interfaces[index].inputs;
                 match self.ports.input_of(index, port) {
                     Some(input) => given[input] = Some(*value),
-                    None => self.say(
+                    None => self.report(
                         Problem::error(
                             "plan/unknown-port",
                             format!("component `{}` has no input `{port}`", component.name),
@@ -198,7 +198,7 @@ impl<'a> Planner<'a> {
                     let problem = component.error("plan/unconnected-input", message).hint(format!(
                         "add a `[[connection]]` or `[[bond]]` to it, or `start = {{ {name} = 0.0 }}` to the component"
                     ));
-                    self.say(problem.about_port(owner, name));
+                    self.report(problem.about_port(owner, name));
                     0.0
                 })
             })
@@ -234,7 +234,7 @@ impl<'a> Planner<'a> {
             fits.names[input] = entry.name;
             let needs = (entry.needs)(&options);
             fits.slopes |= needs.slopes;
-            self.sources_meet(entry, &needs, input);
+            self.check_sources(entry, &needs, input);
             let known = chosen.iter().find(|(other, _, through)| {
                 other.name == choice.name && other.options == choice.options && *through == passes[input]
             });
@@ -248,7 +248,7 @@ impl<'a> Planner<'a> {
             };
         }
         self.check_input_degrees(&fits);
-        self.check_causes(&chosen);
+        self.check_feedthrough_choice(&chosen);
         Some(fits)
     }
 
@@ -261,7 +261,8 @@ impl<'a> Planner<'a> {
         }
         // Algebraic loops are torn at discrete values and at inputs with a start value.
         let wanted: Vec<bool> = given.iter().map(Option::is_some).collect();
-        let jumps: Vec<bool> = (0..outputs).map(|output| self.jumps(PowerVariable::Output(output))).collect();
+        let jumps: Vec<bool> =
+            (0..outputs).map(|output| self.is_discrete_port(PowerVariable::Output(output))).collect();
         let order_of = |renewed: &[bool]| Order::new(&couplings, &jumps, &self.feedthrough, renewed, &wanted);
         let (order, renewal) = (order_of(&vec![true; inputs]), order_of(&self.fresh));
         let first = |input: usize| {
@@ -290,7 +291,7 @@ impl<'a> Planner<'a> {
             connected,
             sloped: driving.iter().copied().filter(sloped).collect(),
             driving,
-            first: (0..inputs).map(first).collect(),
+            first_inputs: (0..inputs).map(first).collect(),
             order,
             renewal,
             eventful: interfaces.iter().any(|interface| interface.abilities.events),
@@ -335,7 +336,7 @@ impl<'a> Planner<'a> {
         match (entry.build)(&options).stages(&graph) {
             Ok(stages) => Some(stages.into_iter().map(|members| self.stage(members, fits)).collect()),
             Err(message) => {
-                self.say(Problem::error("plan/partition", message, choice.span.clone()));
+                self.report(Problem::error("plan/partition", message, choice.span.clone()));
                 None
             }
         }
@@ -376,9 +377,9 @@ impl<'a> Planner<'a> {
         self.check_loops(&topology.order, &topology.renewal, iteration.needs.rollback);
         let estimate = self.built(&self.registry.estimates, "estimate", &recipe.estimate)?;
         let law = self.built(&self.registry.controllers, "controller", &recipe.controller)?;
-        self.meet(iteration.name, "iteration", &iteration.needs);
-        self.meet(estimate.name, "estimate", &estimate.needs);
-        self.meet(law.name, "controller", &law.needs);
+        self.check_needs(iteration.name, "iteration", &iteration.needs);
+        self.check_needs(estimate.name, "estimate", &estimate.needs);
+        self.check_needs(law.name, "controller", &law.needs);
         Some(StepMethods { iteration, estimate, law })
     }
 
@@ -393,7 +394,7 @@ impl<'a> Planner<'a> {
         let control = self.control(law.method.adaptive());
         let heard =
             |index: usize| topology.blocks[index].outputs.clone().any(|output| topology.connected[output]);
-        let meets = self.meets(heard);
+        let meets = self.stops_at_events(heard);
         // An estimate that needs rollback returns to the start of the attempt.
         let rejects = control.reject == Reject::AboveOne && control.adaptive;
         let rewinds = meets || estimate.needs.rollback || rejects;
@@ -409,14 +410,14 @@ impl<'a> Planner<'a> {
             history,
             control,
             first_size: self.system.methods.step.size,
-            cuts: (0..topology.blocks.len()).all(|index| self.takes_any(index)),
-            meets,
+            variable_steps: (0..topology.blocks.len()).all(|index| self.takes_any_window(index)),
+            stop_at_events: meets,
             rewinds,
             relies_on_rollback: rewinds
                 || corrections.rollback
                 || iteration.needs.rollback
                 || law.needs.rollback,
-            probed: false,
+            caller_rewinds: false,
             rollback_checks: None,
         })
     }
@@ -477,7 +478,7 @@ impl<'a> Planner<'a> {
 
     /// Whether windows may have any size for this simulator: its step is variable, or its own steps are longer than any
     /// window.
-    pub(super) fn takes_any(&self, index: usize) -> bool {
+    pub(super) fn takes_any_window(&self, index: usize) -> bool {
         let step = &self.system.methods.step;
         let longest = step.size.filter(|_| !self.varies).unwrap_or(step.max);
         let own = self.system.components[index].step.as_ref();
@@ -488,11 +489,13 @@ impl<'a> Planner<'a> {
     fn is_discrete(&self, input: usize) -> bool {
         let taken = self.ports.port(PowerVariable::Input(input));
         taken.value_type != ValueType::Real
-            || self.links.rows[input].iter().any(|term| self.jumps(PowerVariable::Output(term.output)))
+            || self.links.rows[input]
+                .iter()
+                .any(|term| self.is_discrete_port(PowerVariable::Output(term.output)))
     }
 
     /// A port with discrete values.
-    fn jumps(&self, end: PowerVariable) -> bool {
+    fn is_discrete_port(&self, end: PowerVariable) -> bool {
         let port = self.ports.port(end);
         port.discrete || port.value_type != ValueType::Real
     }
@@ -547,9 +550,9 @@ impl<'a> Planner<'a> {
         }
         if step.reject == Reject::AboveOne {
             let needs = Needs { rollback: true, ..Needs::NOTHING };
-            self.meet("above-one", "rejection", &needs);
+            self.check_needs("above-one", "rejection", &needs);
             if !adaptive {
-                self.say(Problem::warning(
+                self.report(Problem::warning(
                     "plan/nothing-to-reject",
                     "`reject = \"above-one\"` has no effect while the step size is fixed",
                     step.span.clone(),
@@ -570,7 +573,9 @@ impl<'a> Planner<'a> {
         let table = match format.map_err(TableError::from).and_then(|format| (format.read)(&path)) {
             Ok(table) => table,
             Err(error) => {
-                self.say(Problem::error("plan/history", error.to_string(), span.clone()).hint(error.hint()));
+                self.report(
+                    Problem::error("plan/history", error.to_string(), span.clone()).hint(error.hint()),
+                );
                 return History::default();
             }
         };

@@ -60,10 +60,10 @@ impl Planner<'_> {
                 continue;
             }
             if let Some(source) = correction.finds_jacobian() {
-                self.say_what_is_found(entry.name, source, choice);
+                self.warn_identified(entry.name, source, choice);
             }
             let needs = (entry.needs)(&options);
-            self.meet(entry.name, "correction", &needs);
+            self.check_needs(entry.name, "correction", &needs);
             rewinds |= needs.rollback;
             let models = correction.models();
             for (known, asked) in wanted.iter_mut().zip([correction.jacobian(), models.map(|m| m.source)]) {
@@ -114,7 +114,7 @@ impl Planner<'_> {
     }
 
     /// Identified derivatives are missing at first, which deserves a warning.
-    fn say_what_is_found(&self, correction: &str, source: &str, choice: &Choice) {
+    fn warn_identified(&self, correction: &str, source: &str, choice: &Choice) {
         let components = self.system.components.iter().zip(self.ports.interfaces);
         let through = components.filter(|(_, interface)| !interface.feedthrough.is_empty());
         let through = quoted(through.map(|(component, _)| &component.name));
@@ -139,7 +139,7 @@ impl Planner<'_> {
         let mut end = (0, 0, 0);
         let place = |(index, interface): (usize, &Interface)| {
             let insight =
-                interface.state_space_access.filter(|insight| sees(insight) && !self.goes_ahead(index))?;
+                interface.state_space_access.filter(|insight| sees(insight) && !self.steps_ahead(index))?;
             let sizes = (insight.states, interface.inputs.len(), interface.outputs.len());
             let place = ModelPlace::following(end, sizes);
             end = (end.0 + place.states, place.present.end, place.matrices.end);
@@ -149,7 +149,7 @@ impl Planner<'_> {
     }
 
     /// Whether its own steps are, or may be, longer than the macro step.
-    pub(super) fn goes_ahead(&self, index: usize) -> bool {
+    pub(super) fn steps_ahead(&self, index: usize) -> bool {
         let Some((every, _)) = self.system.components[index].step else { return false };
         self.varies || self.system.methods.step.size.is_none_or(|size| every > size)
     }

@@ -64,7 +64,7 @@ pub struct Topology {
     pub driving: Vec<usize>,
     pub(crate) sloped: Vec<usize>,
     /// Per input: its value before any output is known.
-    pub(crate) first: Vec<f64>,
+    pub(crate) first_inputs: Vec<f64>,
     /// The order of outputs at one instant, with all inputs renewed.
     pub(crate) order: Order,
     /// The same with only fresh inputs renewed. Its passes are numbered after those of `order`.
@@ -116,15 +116,15 @@ pub struct RunLimits {
     /// The first step size in seconds, if given.
     pub first_size: Option<f64>,
     /// All simulators support variable steps, so that an announced event can end one.
-    pub(crate) cuts: bool,
+    pub(crate) variable_steps: bool,
     /// After an event inside a window all simulators are rolled back and stepped to it.
-    pub(crate) meets: bool,
+    pub(crate) stop_at_events: bool,
     /// Steps may be rolled back, so bookmarks are taken.
     pub(crate) rewinds: bool,
     /// Some method rolls simulators back, so rollback is tested first.
     pub(crate) relies_on_rollback: bool,
     /// The caller rolls back to earlier instants.
-    pub(crate) probed: bool,
+    pub(crate) caller_rewinds: bool,
     /// Results of the rollback check, where it ran in another process.
     pub(crate) rollback_checks: Option<Vec<RollbackCheck>>,
 }

@@ -65,7 +65,7 @@ impl Plan {
     /// checkpoint of an earlier time. FMUs are set up accordingly.
     #[must_use]
     pub fn rewinding(mut self) -> Plan {
-        self.layout.limits.probed = true;
+        self.layout.limits.caller_rewinds = true;
         self
     }
 
@@ -80,7 +80,7 @@ impl Plan {
     /// The island of a plan for one thread, initialised.
     pub(crate) fn into_island(self) -> Result<Island, StepError> {
         let mut island = island(self.layout, self.simulators, 1);
-        island.enter()?;
+        island.initialize()?;
         island.exit_initialisation()?;
         Ok(island)
     }

@@ -32,7 +32,7 @@ pub(super) fn example<T: ?Sized>(
 
 impl Planner<'_> {
     /// Checks the needs of a method against the abilities of each simulator.
-    pub(super) fn meet(&self, name: &str, axis: &str, needs: &Needs) {
+    pub(super) fn check_needs(&self, name: &str, axis: &str, needs: &Needs) {
         for (index, interface) in self.ports.interfaces.iter().enumerate() {
             let can = &interface.abilities;
             let component = &self.system.components[index];
@@ -46,7 +46,7 @@ impl Planner<'_> {
                 ),
                 (
                     needs.variable_step,
-                    can.variable_step || self.takes_any(index),
+                    can.variable_step || self.takes_any_window(index),
                     "plan/needs-variable-step",
                     "support variable steps",
                 ),
@@ -57,7 +57,7 @@ impl Planner<'_> {
                         format!("{axis} `{name}` needs all components to {what}, but `{who}` does not");
                     let hint = format!("choose another {axis}; `cosimo methods` lists the requirements");
                     let problem = component.error(code, message).label(format!("`{}`", component.source));
-                    self.say(problem.hint(hint));
+                    self.report(problem.hint(hint));
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Planner<'_> {
     }
 
     /// An extrapolation needs abilities of the simulators that drive its input only.
-    pub(super) fn sources_meet<T: ?Sized>(&self, entry: &MethodEntry<T>, needs: &Needs, input: usize) {
+    pub(super) fn check_sources<T: ?Sized>(&self, entry: &MethodEntry<T>, needs: &Needs, input: usize) {
         for term in &self.links.rows[input] {
             let owner = self.owners[term.output];
             if needs.slopes && !self.ports.interfaces[owner].abilities.slopes {
@@ -83,7 +83,7 @@ impl Planner<'_> {
                     Options::resolve("", entry.options, &[]).is_ok_and(line)
                 });
                 let line = line.map_or("-", |entry| entry.name);
-                self.say(
+                self.report(
                     Problem::error(
                         "plan/needs-slopes",
                         format!(
@@ -109,18 +109,19 @@ impl Planner<'_> {
 
     /// Whether all simulators are rolled back and stepped to an event of one of them inside a window. A simulator that
     /// handles its events alone stops only if its outputs are connected.
-    pub(super) fn meets(&self, heard: impl Fn(usize) -> bool) -> bool {
+    pub(super) fn stops_at_events(&self, heard: impl Fn(usize) -> bool) -> bool {
         let can = |index: &usize| self.ports.interfaces[*index].abilities;
         // A simulator with early return and a fixed step size cannot be stepped there, not even by its own steps.
-        let any =
-            |index: &usize| self.takes_any(*index) && (can(index).variable_step || !can(index).early_return);
+        let any = |index: &usize| {
+            self.takes_any_window(*index) && (can(index).variable_step || !can(index).early_return)
+        };
         let stops = |index: &usize| can(index).early_return && (!can(index).events || heard(*index));
         let Some(stopping) = (0..self.ports.interfaces.len()).find(stops) else { return false };
         let stuck = (0..self.ports.interfaces.len()).find(|index| !can(index).rollback || !any(index));
         if let (Some(stuck), true) = (stuck, can(&stopping).events) {
             let names = self.ports.names;
             let why = if can(&stuck).rollback { "variable steps" } else { "rollback" };
-            self.say(Problem::warning(
+            self.report(Problem::warning(
                 "plan/events-inside",
                 format!(
                     "events of `{}` take effect at the next communication point: `{}` does not support {why}",
@@ -146,7 +147,7 @@ impl Planner<'_> {
                     MOST_OWN_STEPS
                 );
                 let problem = Problem::error("plan/own-step", message, span.clone()).label("too small");
-                self.say(problem.about(&component.name).hint("choose a larger step for the component"));
+                self.report(problem.about(&component.name).hint("choose a larger step for the component"));
                 continue;
             }
             if clock::fits(*every, size) {
@@ -166,7 +167,7 @@ impl Planner<'_> {
             );
             let problem = Problem::error("plan/own-step", message, span.clone()).label("does not fit");
             let hint = format!("the nearest valid steps are {below} s and {above} s");
-            self.say(problem.about(&component.name).hint(hint));
+            self.report(problem.about(&component.name).hint(hint));
         }
     }
 
@@ -198,13 +199,13 @@ impl Planner<'_> {
                 );
                 let span = self.system.components[receiver].span.clone();
                 let problem = Problem::warning("plan/input-degree", message, span);
-                self.say(self.ports.about(problem, PowerVariable::Input(input)));
+                self.report(self.ports.about(problem, PowerVariable::Input(input)));
             }
         }
     }
 
     /// An extrapolation chosen by feed-through is pointless where all inputs are alike in that.
-    pub(super) fn check_causes(&self, chosen: &[(&Choice, usize, bool)]) {
+    pub(super) fn check_feedthrough_choice(&self, chosen: &[(&Choice, usize, bool)]) {
         for (choice, _, feedthrough) in chosen {
             let same = |other: &Choice| other.name == choice.name && other.options == choice.options;
             let alike = chosen.iter().all(|(other, _, through)| !same(other) || through == feedthrough);
@@ -263,7 +264,7 @@ impl Planner<'_> {
                  them",
                 component.name
             );
-            self.say(component.warning("plan/answers-between-steps", message).hint(hint));
+            self.report(component.warning("plan/answers-between-steps", message).hint(hint));
         }
     }
 
@@ -301,7 +302,7 @@ impl Planner<'_> {
                 "algebraic loop cannot be solved at communication points: `{}` would handle an event in each iteration",
                 self.ports.names[eventful]
             );
-            self.say(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
+            self.report(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
                 "use `exchange = \"stale\"` for an input of the loop, which then lags by one step, or a `[monolithic.name]` \
                  group",
             ));
@@ -324,7 +325,7 @@ impl Planner<'_> {
                      the first"
                 ),
             };
-            self.say(
+            self.report(
                 about(first, Problem::warning, "plan/delayed-loop", &words)
                     .hint("`exchange = \"fresh\"` for its inputs solves it at every communication point"),
             );
@@ -341,7 +342,7 @@ impl Planner<'_> {
         for (index, place) in places.iter().enumerate() {
             let (Some(correction), None) = (modelled[index], place) else { continue };
             let component = &self.system.components[index];
-            let hint = if self.goes_ahead(index) {
+            let hint = if self.steps_ahead(index) {
                 "its step is longer than the macro step, which leaves no point for a linearisation"
             } else if self.ports.interfaces[index].state_space_access.is_some() {
                 "choose another `jacobian` of the correction"
@@ -359,7 +360,7 @@ impl Planner<'_> {
                  those it drives, are not corrected",
                 component.name
             );
-            self.say(component.warning("plan/no-linear-model", message).hint(hint));
+            self.report(component.warning("plan/no-linear-model", message).hint(hint));
         }
     }
 
@@ -383,7 +384,7 @@ impl Planner<'_> {
                 );
                 let problem = component.error("plan/needs-variable-step", message);
                 let hint = "choose a size that divides the run, or `end = \"after\"` in `[experiment]`";
-                self.say(problem.label(format!("`{}`", component.source)).hint(hint));
+                self.report(problem.label(format!("`{}`", component.source)).hint(hint));
             }
         }
     }

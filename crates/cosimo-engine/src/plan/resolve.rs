@@ -60,7 +60,7 @@ pub(super) fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Probl
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
     let mut resolver = Resolver { ports, links: Links::unconnected(inputs), problems };
     for wire in &system.connections {
-        if resolver.parcel(wire) {
+        if resolver.byte_connection(wire) {
             continue;
         }
         if ports.is_tunable(&wire.to.0) {
@@ -174,7 +174,7 @@ type ResolveResult<T> = Result<T, Vec<Problem>>;
 
 impl Resolver<'_, '_> {
     /// Resolves a connection of strings or binaries. Returns whether it is one, or is meant to be.
-    fn parcel(&mut self, wire: &ConnectionDecl) -> bool {
+    fn byte_connection(&mut self, wire: &ConnectionDecl) -> bool {
         let ports = self.ports;
         let sources = wire.from.iter().map(|summand| (summand, ports.byte_port(&summand.port.0, false)));
         let sources: Vec<_> = sources.collect();

@@ -54,7 +54,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Simulato
                 // Requested only if used: for some simulators they cost as much as a step.
                 offers_slopes: layout.topology.shape.slopes && abilities.slopes,
                 offers_integrals: !layout.methods.corrections.is_empty() && abilities.integrals,
-                seldom: Box::new(ColdSlot {
+                cold: Box::new(ColdSlot {
                     stage: layout.methods.stage_of[index],
                     states: states - count..states,
                     locals: locals - chosen.len()..locals,
@@ -62,10 +62,10 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Simulato
                         ..layout.topology.jacobian_starts[index] + size,
                     model: model.clone(),
                     passes: std::mem::take(&mut speaks[index]),
-                    declares: abilities.jacobian,
-                    takes: parcels(|wire| wire.to),
-                    gives: parcels(|wire| wire.from),
-                    lively: abilities.direct_response || abilities.events,
+                    has_jacobian: abilities.jacobian,
+                    byte_inputs: parcels(|wire| wire.to),
+                    byte_outputs: parcels(|wire| wire.from),
+                    events_or_direct: abilities.direct_response || abilities.events,
                     work: JacobianWork {
                         segments: vec![Segment::ZERO; block.inputs.len()],
                         above: vec![0.0; outputs],

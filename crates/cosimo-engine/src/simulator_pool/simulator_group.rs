@@ -43,7 +43,7 @@ pub(crate) struct SimulatorSlot {
     pub offers_slopes: bool,
     pub offers_integrals: bool,
     /// Data that plain steps do not use; boxed, so that a thousand members fit into a cache.
-    pub seldom: Box<ColdSlot>,
+    pub cold: Box<ColdSlot>,
 }
 
 pub(crate) struct ColdSlot {
@@ -57,12 +57,12 @@ pub(crate) struct ColdSlot {
     /// Per pass: an output of this simulator becomes known.
     pub passes: Vec<bool>,
     /// It provides directional derivatives.
-    pub declares: bool,
+    pub has_jacobian: bool,
     /// Its outputs respond without a step, or it has events.
-    pub lively: bool,
+    pub events_or_direct: bool,
     /// String and binary ports: connection and port of each.
-    pub takes: Vec<(usize, usize)>,
-    pub gives: Vec<(usize, usize)>,
+    pub byte_inputs: Vec<(usize, usize)>,
+    pub byte_outputs: Vec<(usize, usize)>,
     pub work: JacobianWork,
 }
 
@@ -77,10 +77,10 @@ pub(super) struct SimulatorGroup {
 
 impl SimulatorGroup {
     pub(super) fn new(members: Vec<SimulatorSlot>) -> SimulatorGroup {
-        let count = members.iter().map(|member| member.seldom.stage + 1).max().unwrap_or(0);
+        let count = members.iter().map(|member| member.cold.stage + 1).max().unwrap_or(0);
         let mut places = vec![Vec::new(); count];
         for (place, member) in members.iter().enumerate() {
-            places[member.seldom.stage].push(place);
+            places[member.cold.stage].push(place);
         }
         SimulatorGroup { members, stages: places.into_iter().map(runs).collect(), spent: None }
     }
@@ -154,7 +154,7 @@ impl SimulatorSelection {
             SimulatorSelection::All => true,
             SimulatorSelection::Pass(pass) => seldom.passes.get(pass).copied().unwrap_or(false),
             SimulatorSelection::Stage(stage) => seldom.stage == stage,
-            SimulatorSelection::EventsOrDirect => seldom.lively,
+            SimulatorSelection::EventsOrDirect => seldom.events_or_direct,
         }
     }
 }
@@ -168,21 +168,21 @@ pub(crate) struct Buffers {
     pub integrals: Vec<f64>,
     pub jacobian: Vec<f64>,
     /// Derivatives for loops, in the layout of the Jacobian.
-    pub through: Vec<f64>,
+    pub feedthrough: Vec<f64>,
     /// Linear models: operating points and matrices.
-    pub present: Vec<f64>,
+    pub operating_points: Vec<f64>,
     pub matrices: Vec<f64>,
     pub states: Vec<f64>,
     /// Recorded local variables of all members.
     pub locals: Vec<f64>,
     /// Serialized states, one per member.
-    pub frozen: Vec<Vec<u8>>,
+    pub serialized_states: Vec<Vec<u8>>,
     /// Results of the rollback check, one per member.
     pub rollback_checks: Vec<RollbackCheck>,
     /// Warnings after initialisation, one list per member.
     pub notices: Vec<Vec<(&'static str, String)>>,
     /// Multi-rate steps that begin, one per member.
-    pub leads: Vec<Option<LongStep>>,
+    pub long_steps: Vec<Option<LongStep>>,
     /// Whether an event is due, one per member.
     pub due: Vec<bool>,
     /// Transferred string and binary values, one per connection; and those read last.
@@ -198,10 +198,10 @@ impl Buffers {
             outputs: vec![0.0; outputs],
             slopes: vec![f64::NAN; outputs],
             integrals: vec![f64::NAN; outputs],
-            frozen: vec![Vec::new(); members],
+            serialized_states: vec![Vec::new(); members],
             rollback_checks: vec![RollbackCheck::default(); members],
             notices: vec![Vec::new(); members],
-            leads: vec![None; members],
+            long_steps: vec![None; members],
             due: vec![false; members],
             bytes_in: vec![Vec::new(); wires],
             bytes_out: vec![Vec::new(); wires],
@@ -444,18 +444,18 @@ fn one(
         Task::ExitInitialisation { direct } if direct == simulator.interface().feedthrough.is_empty() => {}
         Task::ExitInitialisation { .. } => return exit_initialization(member, buffers),
         Task::Lead => {
-            let lead = buffers.leads[member.index].take();
+            let lead = buffers.long_steps[member.index].take();
             if let (Some(lead), Some(own)) = (lead, simulator.multi_rate()) {
                 own.begin_long_step(lead);
             }
         }
         Task::Take(who) => {
-            for (wire, port) in member.seldom.takes.iter().filter(|_| who.is(&member.seldom)) {
+            for (wire, port) in member.cold.byte_inputs.iter().filter(|_| who.is(&member.cold)) {
                 simulator.need_bytes()?.set_bytes(*port, &buffers.bytes_in[*wire])?;
             }
         }
         Task::Give(who) => {
-            for (wire, port) in member.seldom.gives.iter().filter(|_| who.is(&member.seldom)) {
+            for (wire, port) in member.cold.byte_outputs.iter().filter(|_| who.is(&member.cold)) {
                 simulator.need_bytes()?.get_bytes(*port, &mut buffers.bytes_out[*wire])?;
             }
         }
@@ -467,48 +467,50 @@ fn one(
                     simulator,
                     at,
                     &inputs,
-                    &mut member.seldom.work,
-                    &mut buffers.jacobian[member.seldom.jacobian.clone()],
+                    &mut member.cold.work,
+                    &mut buffers.jacobian[member.cold.jacobian.clone()],
                 )?;
             }
         }
         Task::Through { passes: (from, to) } => {
-            let speaks = member.seldom.passes.get(from..to).is_some_and(|passes| passes.contains(&true));
-            if speaks && member.seldom.declares {
-                let into = &mut buffers.through[member.seldom.jacobian.clone()];
+            let speaks = member.cold.passes.get(from..to).is_some_and(|passes| passes.contains(&true));
+            if speaks && member.cold.has_jacobian {
+                let into = &mut buffers.feedthrough[member.cold.jacobian.clone()];
                 simulator.need_jacobian()?.fill(into)?;
             }
         }
         Task::Linearise { matrices } => {
-            let ColdSlot { model, work, .. } = &mut *member.seldom;
+            let ColdSlot { model, work, .. } = &mut *member.cold;
             if let (Some(place), Some(source)) = (model, &sources.models) {
-                let present = &mut buffers.present[place.present.clone()];
+                let present = &mut buffers.operating_points[place.present.clone()];
                 let matrices = matrices.then(|| &mut buffers.matrices[place.matrices.clone()]);
                 linearise(simulator, source.as_ref(), place, &inputs, work, present, matrices)?;
             }
         }
         Task::ReadLocals => {
-            let into = &mut buffers.locals[member.seldom.locals.clone()];
+            let into = &mut buffers.locals[member.cold.locals.clone()];
             if !into.is_empty() {
                 simulator.need_locals()?.read(into)?;
             }
         }
         Task::GetStates => {
             if let Some(states) = simulator.states() {
-                states.get(&mut buffers.states[member.seldom.states.clone()]);
+                states.get(&mut buffers.states[member.cold.states.clone()]);
             }
         }
         Task::SetStates => {
             if let Some(states) = simulator.states() {
-                states.set(&buffers.states[member.seldom.states.clone()]);
+                states.set(&buffers.states[member.cold.states.clone()]);
             }
         }
         Task::Freeze => {
-            let bytes = &mut buffers.frozen[member.index];
+            let bytes = &mut buffers.serialized_states[member.index];
             bytes.clear();
             simulator.need_serialize_state()?.serialize(bytes)?;
         }
-        Task::Thaw => simulator.need_serialize_state()?.deserialize(&buffers.frozen[member.index])?,
+        Task::Thaw => {
+            simulator.need_serialize_state()?.deserialize(&buffers.serialized_states[member.index])?
+        }
         Task::Tune { member: tuned, parameter, value } if tuned == member.index => {
             simulator.need_parameters()?.set_parameter(parameter, value)?;
         }
@@ -524,7 +526,7 @@ fn settle(
     lenient: bool,
     buffers: &mut Buffers,
 ) -> Result<TaskOutcome, Fault> {
-    if !who.is(&member.seldom) {
+    if !who.is(&member.cold) {
         return Ok(TaskOutcome::default());
     }
     member.simulator.set_inputs(at, &Inputs::of(&buffers.segments[member.inputs.clone()]))?;

@@ -817,7 +817,8 @@ fn runs_that_go_beyond_their_tables_are_named() {
 fn a_table_for_discrete_and_continuous_inputs_is_interpolated() {
     let wired = |b: &str, c: &str| {
         let parts = [("a", ">y:1 rows->0..1"), ("b", b), ("c", c)];
-        let found = codes(&parts, "connection = [{ from = 'a.y', to = 'b.u' }, { from = 'a.y', to = 'c.u' }]");
+        let found =
+            codes(&parts, "connection = [{ from = 'a.y', to = 'b.u' }, { from = 'a.y', to = 'c.u' }]");
         found.iter().filter(|code| code.starts_with("plan/table")).count()
     };
     assert_eq!((wired("u:int", "u:1"), wired("u:int", "u:int"), wired("u:1", "u:1")), (1, 0, 0));
@@ -888,7 +889,7 @@ mod lines {
         };
         assert_eq!(way(SOLVER, ""), None);
         let (severity, words) = way("e:N >f:m/s", "").unwrap();
-        assert!(severity == Severity::Warning && words.contains("tried twice"), "{words}");
+        assert!(severity == Severity::Warning && words.contains("two trial steps"), "{words}");
         let (severity, words) = way("e:N >f:m/s stuck", ", mass_a = 3.0").unwrap();
         assert!(severity == Severity::Warning && words.contains("mass"), "{words}");
         assert_eq!(way("e:N >f:m/s stuck", "").unwrap().0, Severity::Error);
@@ -1105,14 +1106,15 @@ mod strong {
         assert_eq!(said("monolithic.g.components = ['a', 'b']"), NOTHING);
         assert_eq!(said("monolithic.g.components = ['a']"), ["plan/nothing-to-join"]);
         assert_eq!(said("monolithic.g.components = ['a', 'b', 'a']"), ["plan/joined-twice"]);
-        let twice = "monolithic.g.components = ['a', 'b']\nmonolithic.h.components = ['b', 'a']";
+        let twice = "monolithic.g.components = ['a', 'b']\nstrong.h.components = ['b', 'a']";
         assert_eq!(said(twice), ["plan/joined-twice"]);
         let own = [("a", "u:1=0 >y:1;, step = 0.1"), ("b", "u:1=0 >y:1")];
         assert!(
-            codes(&own, "monolithic.g.components = ['a', 'b']").contains(&"plan/own-step-joined a".to_owned())
+            codes(&own, "monolithic.g.components = ['a', 'b']")
+                .contains(&"plan/own-step-joined a".to_owned())
         );
         let mapped =
-            "monolithic.g.components = ['a', 'b']\nconnection = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]";
+            "monolithic.g.components = ['a', 'b']\nwire = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]";
         assert!(said(mapped).contains(&"plan/cannot-join".to_owned()));
     }
 }

@@ -234,8 +234,9 @@ fn temperature_and_heat_flow_make_no_bond() {
     let wires = r#"{ from = "left.T", to = "wall.T1" }, { from = "wall.q1", to = "left.q" },"#;
     let text = THERMAL_WALL.system("input = \"hold\"", 10.0);
     assert!(text.contains(wires));
-    let text =
-        text.replace(wires, "").replace("        connection = [", &format!("        {bond}\n        connection = ["));
+    let text = text
+        .replace(wires, "")
+        .replace("        connection = [", &format!("        {bond}\n        connection = ["));
     let registry = cosimo::registry();
     let problems = plan(&system(&text, &registry), &registry).unwrap_err();
     assert!(problems.iter().any(|problem| problem.code == "plan/no-power"), "{problems:#?}");

@@ -255,7 +255,7 @@ fn where_nothing_moves_nothing_is_added() {
             while !corrected.finished() {
                 corrected.step().unwrap();
                 let board = &corrected.island().board;
-                assert!(board.whole.iter().all(|whole| *whole), "it was in charge");
+                assert!(board.replaced.iter().all(|replaced| *replaced), "it was in charge");
                 assert!(board.memory.iter().all(|error| *error == 0.0));
             }
             assert_eq!(bits(&corrected), bits(&plain), "{}, {input}, {weight}", entry.name);

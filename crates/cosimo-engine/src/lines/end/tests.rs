@@ -117,7 +117,7 @@ fn a_delay_doubles_while_its_end_stands_still_and_is_taken_back_when_it_moves() 
     assert!(end.is_stretched());
     let moves = stamp(8.0, 3.0, 1.0);
     assert!(end.judge(&moves) && !end.is_still());
-    end.give_up();
+    end.shorten_after_rollback();
     assert_eq!((end.factor, end.stats.taken_back, end.stats.shrunk), (4.0, 1, 1));
     let (_, notice) = end.send();
     assert!(notice.shrunk && notice.factor == 4.0);
