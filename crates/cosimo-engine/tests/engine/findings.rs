@@ -1113,8 +1113,7 @@ mod strong {
             codes(&own, "monolithic.g.components = ['a', 'b']")
                 .contains(&"plan/own-step-joined a".to_owned())
         );
-        let mapped =
-            "monolithic.g.components = ['a', 'b']\nwire = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]";
+        let mapped = "monolithic.g.components = ['a', 'b']\nconnection = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]";
         assert!(said(mapped).contains(&"plan/cannot-join".to_owned()));
     }
 }

@@ -86,7 +86,7 @@ fn what_is_not_finite_in_the_end_is_named() {
 fn gain_loop(made: Made, a: f64, b: f64, method: &str) -> String {
     let sources = ["first", "second", "lag"].map(|part| made.source(&format!("gain-loop/{part}")));
     let text = crate::common::gain_loop(&sources, a, b);
-    let cut = text.find("[strong").unwrap();
+    let cut = text.find("[monolithic").unwrap();
     format!("{}[method]\n{method}\n", &text[..cut].replace("stop = 100", "stop = 2"))
 }
 
