@@ -1106,7 +1106,7 @@ mod strong {
         assert_eq!(said("monolithic.g.components = ['a', 'b']"), NOTHING);
         assert_eq!(said("monolithic.g.components = ['a']"), ["plan/nothing-to-join"]);
         assert_eq!(said("monolithic.g.components = ['a', 'b', 'a']"), ["plan/joined-twice"]);
-        let twice = "monolithic.g.components = ['a', 'b']\nstrong.h.components = ['b', 'a']";
+        let twice = "monolithic.g.components = ['a', 'b']\nmonolithic.h.components = ['b', 'a']";
         assert_eq!(said(twice), ["plan/joined-twice"]);
         let own = [("a", "u:1=0 >y:1;, step = 0.1"), ("b", "u:1=0 >y:1")];
         assert!(

@@ -404,7 +404,7 @@ fn an_island_without_bonds_has_steps_of_one_size() {
            [[connection]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[connection]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
     let run = start(&text, 2);
     let said = run.warnings().iter().find(|warning| warning.code == "plan/island-method").unwrap();
-    assert!(said.message.contains("the island of first, second has no bond"), "{}", said.message);
+    assert!(said.message.contains("the island first, second has no bond"), "{}", said.message);
     let (rows, net) = rows(&text, 2, &["second.h"]);
     assert_eq!(net.islands.len(), 3);
     assert!(rows[rows.len() - 1][1] > rows[0][1], "water flows");
