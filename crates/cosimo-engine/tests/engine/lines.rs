@@ -289,18 +289,18 @@ fn what_an_island_cannot_be_is_said() {
     let refused = |more: &str| planned(&(combined(1e-4) + more)).unwrap_err();
     let two = refused("[island.x]\ncomponents = [\"left\", \"spring\"]\n");
     assert!(
-        two.contains("plan/island") && two.contains("`left` and `spring` are not of one island"),
+        two.contains("plan/island") && two.contains("`left` and `spring` are in different islands"),
         "{two}"
     );
     let twice = refused("[island.x]\ncomponents = [\"mass\"]\n[island.y]\ncomponents = [\"spring\"]\n");
-    assert!(twice.contains("has a method already, from `[island.x]`"), "{twice}");
+    assert!(twice.contains("`[island.x]` declares the same island"), "{twice}");
     let nobody = refused("[island.x]\ncomponents = []\n");
     assert!(nobody.contains("it lists no component"), "{nobody}");
     let unknown = refused("[island.x]\ncomponents = [\"sprig\"]\ncorrection = \"nepze\"\n");
     assert!(unknown.contains("no component is called `sprig`") && unknown.contains("`nepze`"), "{unknown}");
     let alone = combined(1e-4) + "[island.x]\ncomponents = [\"left\"]\ncorrection = \"none\"\n";
     let said = start(&alone, 1).warnings().iter().map(|warning| warning.message.clone()).collect::<String>();
-    assert!(said.contains("`[island.x]` is `left` alone"), "{said}");
+    assert!(said.contains("`[island.x]` contains `left` only"), "{said}");
 }
 
 /// Islands of one simulator under control of their delay, and of several under a method: saved in the middle, read by
@@ -535,11 +535,8 @@ fn what_cannot_be_a_line_is_refused_by_name() {
             spring("delay = 1e-4, impedance = 0.1, control = \"steady-state\", steady = \"sliding-door\""),
             "`sliding-door` is not a method for `steady`",
         ),
-        (
-            spring("delay = 1e-4, impedance = 0.1, boundary = \"held\""),
-            "line `spring`: an effort that is held",
-        ),
-        (spring(line).replace("flow = \"left.f\"", "flow = \"left.x1\""), "is no power"),
+        (spring("delay = 1e-4, impedance = 0.1, boundary = \"held\""), "line `spring`: an effort held"),
+        (spring(line).replace("flow = \"left.f\"", "flow = \"left.x1\""), "is not a power"),
         (spring(line).replace("left.f\" }", "left.e\" }"), "plan/no-power"),
         (
             spring(line).replace("native:spring-mass/right", "native:quarter-car/chassis-strut").replace(
@@ -554,7 +551,7 @@ fn what_cannot_be_a_line_is_refused_by_name() {
         ),
         (
             spring_made(Made::Unit(Version::Two, Variant::NoRollback), "", line),
-            "`left` can neither go back nor have the effort follow its flow",
+            "`left` neither supports rollback nor evaluates the line",
         ),
         (
             spring_made(Made::Unit(Version::Two, Variant::FixedStep), "", line)
