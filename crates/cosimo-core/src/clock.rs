@@ -13,7 +13,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// With another instant that cuts, too.
+    /// The earlier of this limit and `at`.
     #[must_use]
     pub fn and(self, at: Time) -> Limit {
         match self {
@@ -27,6 +27,7 @@ impl Limit {
 /// 1e-17 s behind.
 const SAME: f64 = 1e-9;
 
+/// Simulated time of one run or island, and the grid of equal steps that it is on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clock {
     now: Time,
@@ -36,10 +37,12 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// A clock at the start of a run.
     pub fn starting_at(start: Time) -> Clock {
         Clock { now: start, anchor: start, count: 0, size: 0.0 }
     }
 
+    /// The current communication point.
     #[inline]
     pub fn now(&self) -> Time {
         self.now
@@ -63,13 +66,13 @@ impl Clock {
         window
     }
 
-    /// The step that somebody with a step of his own takes from here, who is told of the window: the window, if the whole
-    /// that it is a part of is no shorter, else his own, cut at the limit.
+    /// The step of a multi-rate simulator with the step size `every` at this communication point: the window, if the macro
+    /// step `whole` that it is part of is no shorter than `every`, else its own step, cut at the limit.
     pub fn own(&self, every: f64, window: Window, whole: f64, limit: Limit) -> Window {
         if whole >= every * (1.0 - SAME) { window } else { self.window(every, limit) }
     }
 
-    /// Takes the window as done. It must be one that this clock made.
+    /// Moves to the end of a window, which must come from this clock.
     #[inline]
     pub fn accept(&mut self, window: Window) {
         if window.size != self.size {
@@ -79,7 +82,7 @@ impl Clock {
         self.now = window.to;
     }
 
-    /// Whether equal steps from the start end at the stop, so that none is cut.
+    /// Whether equal steps from the start end at the stop, so that no step is cut.
     pub fn divides(size: f64, start: Time, stop: Time) -> bool {
         let count = ((stop.seconds() - start.seconds()) / size).round();
         (start.seconds() + count * size - stop.seconds()).abs() <= SAME * size
@@ -106,7 +109,7 @@ impl Clock {
     }
 }
 
-/// Finds out that time hardly moves, as where an event is announced again and again just ahead.
+/// Detects a run that makes no progress, such as one where an event is announced again and again just ahead.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StallDetector {
     shortest: f64,
@@ -114,12 +117,12 @@ pub struct StallDetector {
 }
 
 impl StallDetector {
-    /// So many steps in a row. Steep transients have fewer, and slow FMUs come to an end with them.
+    /// Allowed number of too short steps in a row: more than steep transients need, and few enough for slow FMUs.
     pub const MOST: u32 = 100_000;
-    /// A step below this part of the run is one of more steps than any run can take.
+    /// Steps below this fraction of the run would be more than any run can take.
     const PART: f64 = 1e-12;
 
-    /// Of a run between two instants, in seconds; one without an end never crawls.
+    /// For a run between two instants, in seconds; a run without an end never stalls.
     pub fn between(start: f64, stop: f64) -> StallDetector {
         let span = stop - start;
         StallDetector { shortest: if span.is_finite() { StallDetector::PART * span } else { 0.0 }, count: 0 }
@@ -130,7 +133,7 @@ impl StallDetector {
         self.shortest
     }
 
-    /// After a step of a size: whether there were too many in a row that are too short.
+    /// Counts a step; true after too many short steps in a row.
     #[inline]
     pub fn is_stalled(&mut self, size: f64) -> bool {
         if size >= self.shortest {
@@ -142,12 +145,12 @@ impl StallDetector {
     }
 }
 
-/// Whether somebody at an instant is at the end of a step, up to rounding: beats of several sizes meet beside each other.
+/// Whether an instant is at the end of a step, up to rounding: grids of different step sizes do not meet exactly.
 pub fn has_reached_end(at: Time, step: Window) -> bool {
     at.seconds() >= step.to.seconds() - SAME * step.size
 }
 
-/// How many equal steps of at most a size make up the window, and the size of each: the given one, where they fit.
+/// How many equal steps of at most `size` make up the window, and the size of each: `size` itself where it divides it.
 pub fn parts(window: Window, size: f64) -> (u64, f64) {
     let count = (window.size / size * (1.0 - SAME)).ceil().max(1.0);
     let each = window.size / count;
@@ -173,7 +176,7 @@ pub fn fits(one: f64, other: f64) -> bool {
     (ratio - ratio.round()).abs() <= SAME * ratio
 }
 
-/// Instants `start + n * every`, of which each strikes once: at the first communication point at or past it.
+/// Instants `start + n * every`; each is due once, at the first communication point at or past it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OutputGrid {
     start: Time,
@@ -187,12 +190,12 @@ impl OutputGrid {
         OutputGrid { start, every, next: 0 }
     }
 
-    /// How many instants are behind, for checkpoints.
+    /// How many instants have passed, for checkpoints.
     pub fn count(&self) -> u64 {
         self.next
     }
 
-    /// As after that many instants.
+    /// The same grid after that many instants.
     #[must_use]
     pub fn after(self, count: u64) -> OutputGrid {
         OutputGrid { next: count, ..self }
@@ -219,7 +222,7 @@ impl OutputGrid {
     }
 }
 
-/// Sizes are checked before they get here, so a NaN can only be our own bug; infinity keeps the order total.
+/// Sizes are checked before, so NaN can only be a bug in this crate; infinity keeps the order total.
 fn time(seconds: f64) -> Time {
     debug_assert!(!seconds.is_nan(), "a window was asked for with a NaN size");
     Time::new(seconds).unwrap_or_default()
@@ -231,21 +234,21 @@ mod tests {
 
     #[test]
     fn instants_that_cannot_be_counted_are_due_at_every_point() {
-        let mut beat = OutputGrid::new(Time::default(), 1e-300);
+        let mut grid = OutputGrid::new(Time::default(), 1e-300);
         let mut clock = Clock::starting_at(Time::default());
         for _ in 0..3 {
             clock.accept(clock.window(0.1, Limit::None));
-            assert!(beat.is_due(&clock));
+            assert!(grid.is_due(&clock));
         }
     }
 
     #[test]
-    fn only_many_short_steps_in_a_row_are_a_crawl() {
-        let mut crawl = StallDetector::between(0.0, 2.0);
+    fn only_many_short_steps_in_a_row_are_a_stall() {
+        let mut detector = StallDetector::between(0.0, 2.0);
         for size in [1e-13, 2.1e-12].repeat(StallDetector::MOST as usize) {
-            assert!(!crawl.is_stalled(size));
+            assert!(!detector.is_stalled(size));
         }
-        assert!((1..StallDetector::MOST).all(|_| !crawl.is_stalled(1e-300)) && crawl.is_stalled(0.0));
+        assert!((1..StallDetector::MOST).all(|_| !detector.is_stalled(1e-300)) && detector.is_stalled(0.0));
         assert!(!StallDetector::between(0.0, f64::INFINITY).is_stalled(0.0));
     }
 
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_at_the_end_neither_shortens_the_step_nor_leaves_a_crumb() {
+    fn rounding_at_the_end_neither_shortens_the_step_nor_leaves_a_tiny_one() {
         let end = Time::new(0.3).unwrap();
         let mut clock = Clock::starting_at(Time::ZERO);
         run(&mut clock, 0.1, Limit::At(end), 2);
@@ -303,13 +306,13 @@ mod tests {
         assert!(clock.reached(end));
     }
 
-    /// The points of a run of equal steps at which a beat strikes.
-    fn struck(start: f64, size: f64, every: f64, steps: usize) -> Vec<usize> {
+    /// The communication points of a run of equal steps at which a grid is due.
+    fn due_points(start: f64, size: f64, every: f64, steps: usize) -> Vec<usize> {
         let start = Time::new(start).unwrap();
-        let (mut clock, mut beat) = (Clock::starting_at(start), OutputGrid::new(start, every));
+        let (mut clock, mut grid) = (Clock::starting_at(start), OutputGrid::new(start, every));
         let mut points = Vec::new();
         for point in 0..=steps {
-            if beat.is_due(&clock) {
+            if grid.is_due(&clock) {
                 points.push(point);
             }
             run(&mut clock, size, Limit::None, 1);
@@ -318,17 +321,17 @@ mod tests {
     }
 
     #[test]
-    fn a_beat_strikes_at_the_first_point_at_or_past_each_multiple() {
-        assert_eq!(struck(0.0, 0.1, 0.3, 9), [0, 3, 6, 9]); // 3 * 0.1 is above 0.3, 0.1 * 7 is below 0.7
-        assert_eq!(struck(0.0, 0.1, 0.25, 9), [0, 3, 5, 8]);
-        assert_eq!(struck(5.0, 0.1, 0.25, 5), [0, 3, 5]);
-        assert_eq!(struck(0.0, 0.1, 0.01, 3), [0, 1, 2, 3]);
-        let fine = struck(0.0, 1e-6, 1e-3, 1_000_000);
+    fn a_grid_is_due_at_the_first_point_at_or_past_each_multiple() {
+        assert_eq!(due_points(0.0, 0.1, 0.3, 9), [0, 3, 6, 9]); // 3 * 0.1 is above 0.3, 0.1 * 7 is below 0.7
+        assert_eq!(due_points(0.0, 0.1, 0.25, 9), [0, 3, 5, 8]);
+        assert_eq!(due_points(5.0, 0.1, 0.25, 5), [0, 3, 5]);
+        assert_eq!(due_points(0.0, 0.1, 0.01, 3), [0, 1, 2, 3]);
+        let fine = due_points(0.0, 1e-6, 1e-3, 1_000_000);
         assert!(fine.len() == 1001 && fine.iter().enumerate().all(|(n, point)| n * 1000 == *point));
     }
 
     #[test]
-    fn a_window_is_parted_into_equal_steps_or_is_part_of_one() {
+    fn a_window_is_divided_into_equal_steps_or_is_part_of_one() {
         let mut clock = Clock::starting_at(Time::new(0.7).unwrap());
         let window = clock.window(0.1, Limit::None);
         assert_eq!(clock.own(0.1, window, 0.1, Limit::None), window);

@@ -1,4 +1,4 @@
-//! Small dense matrices, row by row, on memory that the caller lends: what methods and models need of linear algebra.
+//! Linear algebra for methods and models: small dense matrices, row by row, on memory of the caller.
 //!
 //! Deliberately for a handful of states: no blocks, no balancing, no structure.
 
@@ -35,7 +35,7 @@ pub fn add_product(p: &[f64], x: &[f64], into: &mut [f64]) {
     }
 }
 
-/// Inverts a matrix by elimination with pivots; what was in it is lost. Whether it has an inverse.
+/// Inverts a matrix by elimination with pivots; `matrix` is overwritten. False if it is singular.
 pub fn invert(n: usize, matrix: &mut [f64], inverse: &mut [f64]) -> bool {
     inverse[..n * n].fill(0.0);
     add_identity(n, inverse, 1.0);
@@ -70,16 +70,16 @@ pub fn invert(n: usize, matrix: &mut [f64], inverse: &mut [f64]) -> bool {
     true
 }
 
-/// How much memory [`pseudo_invert`] is lent for matrices with so many columns.
+/// Size of `work` for [`pseudo_invert`].
 pub const fn pseudo_invert_work(columns: usize) -> usize {
     columns * columns
 }
 
-/// Sweeps of rotations; a handful is enough, and the rest would not change a bit.
+/// Sweeps of rotations; a handful is enough, more would not change a bit.
 const SWEEPS: usize = 30;
 
-/// The pseudo-inverse of a matrix of `rows` and `columns`, without singular values below `cut` times the largest; what
-/// was in the matrix is lost. Columns are rotated against each other until they are orthogonal: M V = U S, so that the
+/// The pseudo-inverse of a matrix of `rows` and `columns`, without singular values below `cut` times the largest;
+/// `matrix` is overwritten. Columns are rotated against each other until they are orthogonal: M V = U S, so that the
 /// inverse V S^-1 U^T has one term (column of V) (column of M V)^T / s^2 per singular value. One-sided Jacobi:
 /// Golub & Van Loan, Matrix Computations, 4th ed., 8.6.3.
 pub fn pseudo_invert(
@@ -138,7 +138,7 @@ pub fn pseudo_invert(
     }
 }
 
-/// How much memory [`phi`] is lent for matrices with `n` rows.
+/// Size of `work` for [`phi`] of matrices with `n` rows.
 pub const fn phi_work(n: usize) -> usize {
     2 * n * n
 }
@@ -200,23 +200,23 @@ pub fn phi(n: usize, top: usize, a: &[f64], h: f64, table: &mut [f64], work: &mu
     }
 }
 
-/// How much memory [`logarithm`] is lent for matrices with `n` rows.
+/// Size of `work` for [`logarithm`] of matrices with `n` rows.
 pub const fn logarithm_work(n: usize) -> usize {
     6 * n * n
 }
 
-/// Roots until a matrix is this near to one; then the series has 1e-17 left after its terms.
+/// Roots are taken until a matrix is this near to identity; then the remainder of the series is 1e-17.
 const NEAR: f64 = 0.2;
 const ODD_TERMS: usize = 10;
 const ROOTS: usize = 60;
 const ROUNDS: usize = 40;
 
-/// The principal logarithm of a matrix; what was in `matrix` stays. Whether there is one that is real: no eigenvalue may
-/// be zero or negative. Square roots until it is near to one (Denman & Beavers 1976), then 2 artanh((X - 1) / (X + 1)):
+/// The principal logarithm of a matrix. False if there is no real one: no eigenvalue may be zero or negative. Square roots
+/// until it is near to identity (Denman & Beavers 1976), then 2 artanh((X - 1) / (X + 1)):
 /// Higham, Functions of Matrices, 6.3 and 11.5.
 pub fn logarithm(n: usize, matrix: &[f64], into: &mut [f64], work: &mut [f64]) -> bool {
     let square = n * n;
-    let [x, y, z, of_y, of_z, spent] = {
+    let [x, y, z, of_y, of_z, scratch] = {
         let mut rest = &mut work[..logarithm_work(n)];
         [(); 6].map(|()| {
             let (part, behind) = std::mem::take(&mut rest).split_at_mut(square);
@@ -245,14 +245,14 @@ pub fn logarithm(n: usize, matrix: &[f64], into: &mut [f64], work: &mut [f64]) -
         y.copy_from_slice(x);
         z.fill(0.0);
         add_identity(n, z, 1.0);
-        let mut settled = false;
+        let mut converged = false;
         for _ in 0..ROUNDS {
-            spent.copy_from_slice(y);
-            if !invert(n, spent, of_y) {
+            scratch.copy_from_slice(y);
+            if !invert(n, scratch, of_y) {
                 return false;
             }
-            spent.copy_from_slice(z);
-            if !invert(n, spent, of_z) {
+            scratch.copy_from_slice(z);
+            if !invert(n, scratch, of_z) {
                 return false;
             }
             let mut change = 0.0f64;
@@ -263,11 +263,11 @@ pub fn logarithm(n: usize, matrix: &[f64], into: &mut [f64], work: &mut [f64]) -
                 z[at] = (z[at] + of_y[at]) / 2.0;
             }
             if change <= 1e-14 * norm(y) {
-                settled = true;
+                converged = true;
                 break;
             }
         }
-        if !settled {
+        if !converged {
             return false;
         }
         x.copy_from_slice(y);
@@ -281,13 +281,13 @@ pub fn logarithm(n: usize, matrix: &[f64], into: &mut [f64], work: &mut [f64]) -
     multiply(n, n, z, z, of_z);
     into[..square].fill(0.0);
     for term in (0..ODD_TERMS).rev() {
-        multiply(n, n, of_z, &into[..square], spent);
-        into[..square].copy_from_slice(spent);
+        multiply(n, n, of_z, &into[..square], scratch);
+        into[..square].copy_from_slice(scratch);
         add_identity(n, &mut into[..square], 1.0 / (2 * term + 1) as f64);
     }
-    multiply(n, n, z, &into[..square], spent);
+    multiply(n, n, z, &into[..square], scratch);
     let factor = 2.0 * 2.0f64.powi(roots as i32);
-    for (into, entry) in into[..square].iter_mut().zip(&*spent) {
+    for (into, entry) in into[..square].iter_mut().zip(&*scratch) {
         *into = factor * entry;
     }
     true
@@ -311,8 +311,8 @@ mod tests {
     #[test]
     fn an_inverse_inverts_whatever_the_order_of_rows() {
         let matrix = [0.0, 2.0, 1.0, 1.0, 0.0, 3.0, 4.0, -1.0, 0.5];
-        let (mut spent, mut inverse, mut one) = (matrix, [0.0; 9], [0.0; 9]);
-        assert!(invert(3, &mut spent, &mut inverse));
+        let (mut scratch, mut inverse, mut one) = (matrix, [0.0; 9], [0.0; 9]);
+        assert!(invert(3, &mut scratch, &mut inverse));
         multiply(3, 3, &matrix, &inverse, &mut one);
         for (place, value) in one.iter().enumerate() {
             assert!((value - if place % 4 == 0 { 1.0 } else { 0.0 }).abs() < 1e-15, "{one:?}");

@@ -1,4 +1,4 @@
-//! What simulators that take ends of lines do with them, whatever their equations.
+//! What all simulators with ends of transmission lines need, whatever their equations.
 
 use crate::line::LineEnd;
 
@@ -18,11 +18,12 @@ pub struct Tuning(Vec<[f64; 2]>);
 const NONE: [f64; 2] = [0.0; 2];
 
 impl Tuning {
+    /// For a simulator with so many inputs, before its first step.
     pub fn new(inputs: usize) -> Tuning {
         Tuning(vec![NONE; inputs])
     }
 
-    /// Whether equations are others than in the last step. `ends` are those of the next one.
+    /// Whether the equations of the next step, with `ends`, differ from those of the last step.
     pub fn differs(&mut self, ends: &[LineEnd<'_>]) -> bool {
         let mut differs = false;
         for (input, last) in self.0.iter_mut().enumerate() {
@@ -39,15 +40,17 @@ impl Tuning {
         self.0[input] != NONE
     }
 
+    /// For save and restore.
     pub fn copy_from(&mut self, other: &Tuning) {
         self.0.copy_from_slice(&other.0);
     }
 
-    /// As plain numbers, for whoever saves them.
+    /// As plain numbers, for saved states.
     pub fn numbers(&self) -> &[f64] {
         self.0.as_flattened()
     }
 
+    /// To load what [`Tuning::numbers`] gave.
     pub fn numbers_mut(&mut self) -> &mut [f64] {
         self.0.as_flattened_mut()
     }

@@ -1,7 +1,7 @@
-//! Which things depend on each other in a circle, and in which order the rest can be known.
+//! Cycles of dependencies, and the order in which everything else can be evaluated.
 
-/// Strongly connected components; whatever a group needs is in it or before it. `needs` gives the k-th node that a node
-/// needs, until there are no more.
+/// Strongly connected components in topological order: what a group needs is in it or before it. `needs` gives the k-th
+/// node that a node needs, `None` behind the last.
 /// Source: Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972).
 pub fn components(size: usize, needs: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec<usize>> {
     let mut search = Search {
@@ -34,7 +34,7 @@ struct Search<N> {
 impl<N: Fn(usize, usize) -> Option<usize>> Search<N> {
     /// Without recursion: chains of simulators may be long.
     fn visit(&mut self, start: usize) {
-        // Nodes on the way, and how many of what each needs were looked at.
+        // Nodes on the path, and how many of the needs of each were visited.
         let mut path = vec![(start, 0)];
         self.enter(start);
         while let Some((node, seen)) = path.last_mut() {
@@ -84,11 +84,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_comes_first_and_circles_are_one() {
+    fn what_is_needed_comes_first_and_cycles_are_one_group() {
         assert_eq!(groups(&[&[1], &[2], &[]]), [vec![2], vec![1], vec![0]]);
         // 0 and 1 need each other, 2 needs them, 3 needs itself.
         assert_eq!(groups(&[&[1], &[0], &[0, 3], &[3]]), [vec![0, 1], vec![3], vec![2]]);
-        // Two circles through one node are one.
+        // Two cycles through one node are one group.
         assert_eq!(groups(&[&[1, 2], &[0], &[0]]), [vec![0, 1, 2]]);
     }
 

@@ -1,7 +1,6 @@
-//! What happens from step to step, in bounded memory: groups of equally many steps. When there are too many, neighbours
-//! become one.
+//! A history of steps in bounded memory: groups of equally many steps. When there are too many, neighbours are merged.
 
-/// At most `MOST` groups. All of the memory is taken at once: steps must not allocate.
+/// At most `MOST` groups. All memory is allocated at once: steps must not allocate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Groups<T, const MOST: usize> {
     groups: Vec<T>,
@@ -16,7 +15,7 @@ impl<T, const MOST: usize> Default for Groups<T, MOST> {
 }
 
 impl<T: Copy, const MOST: usize> Groups<T, MOST> {
-    /// Adds what happened in so many steps; `merge` makes one of two that follow each other.
+    /// Adds an entry for so many steps; `merge` combines two successive entries.
     pub fn add(&mut self, new: T, steps: u64, merge: impl Fn(T, T) -> T) {
         match self.groups.last_mut() {
             Some(last) if self.in_last < self.share => {
@@ -37,7 +36,7 @@ impl<T: Copy, const MOST: usize> Groups<T, MOST> {
         }
     }
 
-    /// One after the other without gaps.
+    /// All groups in order, without gaps.
     pub fn all(&self) -> &[T] {
         &self.groups
     }

@@ -1,36 +1,45 @@
-//! What a simulator shows of itself, and what a method asks of a system. The plan compares the two.
+//! What a simulator offers, and what a method requires. The plan compares the two.
 
 use crate::registry::number_text;
 use crate::unit::Unit;
 
+/// An input or output that carries numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Port {
+    /// Unique among the inputs, or among the outputs.
     pub name: String,
-    /// `None` where the simulator does not say.
+    /// `None` where it is not known.
     pub unit: Option<Unit>,
-    /// The value of an input that nobody drives, and the first guess in an algebraic loop.
+    /// The value of an input that is not connected, and the initial guess in an algebraic loop.
     pub start: Option<f64>,
+    /// What its numbers stand for.
     pub value_type: ValueType,
-    /// Its value changes only now and then, by jumps; always so unless it carries a real number.
+    /// FMI's variability `discrete`: its value changes by jumps only; always true unless it carries a real number.
     pub discrete: bool,
-    /// The least and the largest value that its maker allows.
+    /// FMI's `min` and `max`.
     pub limits: ValueRange,
     /// Names of values, where it carries items of an enumeration.
     pub items: Vec<(String, f64)>,
+    /// For users; may be empty.
     pub description: String,
 }
 
-/// What the numbers of a port stand for. All of them travel as doubles, but only real ones have values in between.
+/// Type of a port. All values are exchanged as doubles, but only real ones can be interpolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValueType {
+    /// A real number.
     #[default]
     Real,
+    /// A whole number.
     Integer,
+    /// 0 or 1.
     Boolean,
+    /// The number of an item.
     Enumeration,
 }
 
 impl ValueType {
+    /// For messages, in the plural.
     pub fn name(self) -> &'static str {
         match self {
             ValueType::Real => "real numbers",
@@ -42,6 +51,7 @@ impl ValueType {
 }
 
 impl Port {
+    /// A real port without a start value; a unit that cannot be parsed counts as unknown.
     pub fn new(name: &str, unit: &str, description: &str) -> Port {
         Port {
             name: name.into(),
@@ -55,22 +65,27 @@ impl Port {
         }
     }
 
+    /// With a start value.
     pub fn starting_at(mut self, value: f64) -> Port {
         self.start = Some(value);
         self
     }
 }
 
-/// Both ends included; infinite where nothing is said.
+/// Both ends included; infinite where there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValueRange {
+    /// The smallest allowed value.
     pub least: f64,
+    /// The largest allowed value.
     pub largest: f64,
 }
 
 impl ValueRange {
+    /// Any number.
     pub const NONE: ValueRange = ValueRange { least: f64::NEG_INFINITY, largest: f64::INFINITY };
 
+    /// Whether a value is allowed.
     pub fn contains(&self, value: f64) -> bool {
         (self.least..=self.largest).contains(&value)
     }
@@ -87,74 +102,88 @@ impl std::fmt::Display for ValueRange {
     }
 }
 
+/// Everything that is known about a simulator before it runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Interface {
+    /// In the order of `Inputs::segments`.
     pub inputs: Vec<Port>,
+    /// In the order of `Outputs::values`.
     pub outputs: Vec<Port>,
-    /// Ports whose contents are passed on as they are, whatever they mean.
+    /// Ports whose contents are passed on unchanged: FMI's strings and binaries.
     pub byte_inputs: Vec<BytePort>,
+    /// The counterpart for outputs.
     pub byte_outputs: Vec<BytePort>,
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
-    /// Pairs (input, output): an effort at which it stretches a line itself, and the factor by which it does, as it was in
-    /// the last step.
+    /// Pairs (input, output): the effort of a line whose delay the simulator controls itself, and the output that holds the
+    /// factor of the delay in the last step.
     pub stretches: Vec<(usize, usize)>,
+    /// What it can do beside stepping.
     pub abilities: Abilities,
-    /// What it shows of its equations; `None` where it does not even show its states.
+    /// Access to its equations; `None` where not even its states are exposed.
     pub state_space_access: Option<StateSpaceAccess>,
-    /// Components that it is made of, if several were joined; its ports then carry their names.
+    /// Components that were joined into it; its port names then begin with theirs.
     pub members: Vec<String>,
     /// Parameters that may change while it runs, in the order of `TunableParameters::set_parameter`.
     pub tunable: Vec<String>,
-    /// What its maker would run it with.
+    /// FMI's DefaultExperiment.
     pub default_experiment: DefaultExperiment,
-    /// Where it comes from, as pairs of a word and its value: versions, hashes, tools.
+    /// Its provenance as keys with values: versions, hashes, tools.
     pub facts: Vec<(String, String)>,
-    /// What its user should know before the run: variables left out, promises not kept.
+    /// Known before the run: variables left out, promised capabilities that are missing.
     pub warnings: Vec<String>,
-    /// The same about the values of single parameters, each with its name.
+    /// Warnings about the values of single parameters, each with the parameter's name.
     pub parameter_warnings: Vec<(String, String)>,
     /// Its steps are multiples of this, in seconds.
     pub internal_step: Option<f64>,
-    /// Of recorded values: the first and the last instant, in seconds. Outside of them the nearest values hold.
+    /// Of recorded values: the first and the last instant, in seconds. Outside of them the nearest value is held.
     pub recorded: Option<(f64, f64)>,
 }
 
-/// What a simulator shows of its equations x' = f(x, u) and y = g(x, u).
+/// Access to the equations x' = f(x, u) and y = g(x, u) of a simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateSpaceAccess {
+    /// How many continuous states there are.
     pub states: usize,
+    /// Where derivatives of f and g come from.
     pub derivatives: Derivatives,
-    /// f and g can be asked for at states and inputs where it is not.
+    /// f and g can be evaluated at states and inputs other than the current ones.
     pub anywhere: bool,
 }
 
-/// Where it has the derivatives of f and g from.
+/// Where derivatives of f and g come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Derivatives {
+    /// Not available; finite differences are used.
     None,
-    /// The model knows them.
+    /// Coded in the model.
     Declared,
-    /// A unit gives them along directions.
+    /// Directional derivatives of an FMU.
     Directional,
 }
 
 /// A port that carries texts or bytes instead of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BytePort {
+    /// Unique among the ports of its direction.
     pub name: String,
+    /// Whether its content is text.
     pub content: ByteContent,
+    /// For users; may be empty.
     pub description: String,
 }
 
+/// What a port without numbers carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteContent {
     /// UTF-8.
     Text,
+    /// Anything else.
     Bytes,
 }
 
 impl ByteContent {
+    /// For messages, in the plural.
     pub fn name(self) -> &'static str {
         match self {
             ByteContent::Text => "texts",
@@ -166,18 +195,22 @@ impl ByteContent {
 /// An experiment, as far as it is known; in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DefaultExperiment {
+    /// Start of the run.
     pub start: Option<f64>,
+    /// End of the run.
     pub stop: Option<f64>,
+    /// Communication step size.
     pub step: Option<f64>,
 }
 
+/// What a simulator can do; FMI's capability flags and a few more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
     /// Its state can be saved and restored.
     pub rollback: bool,
     /// Its state can be written to bytes.
     pub serialize_state: bool,
-    /// The highest degree of input polynomial it follows inside a step: 0 holds, 3 takes a whole segment.
+    /// The highest degree of input polynomial it follows inside a step: 0 is a zero-order hold, 3 a whole segment.
     pub input_degree: u8,
     /// It offers slopes of its outputs.
     pub slopes: bool,
@@ -189,20 +222,20 @@ pub struct Abilities {
     pub states: bool,
     /// It may stop before the end of a window.
     pub early_return: bool,
-    /// It takes windows of any size.
+    /// It accepts windows of any size.
     pub variable_step: bool,
-    /// Its outputs answer new inputs also where no step lies between.
+    /// Its outputs respond to new inputs without a step in between.
     pub direct_response: bool,
-    /// It has events that `set_inputs` handles where they are due.
+    /// It has events, which `set_inputs` handles where they are due.
     pub events: bool,
-    /// It takes ends of lines: the effort follows its flow inside of its steps.
+    /// It supports ends of lines: the effort follows its flow inside of its steps.
     pub wave_boundary: bool,
-    /// It stops after each step of its own solver where that is wanted, so that others hear of every one.
+    /// It can return after each step of its own solver, so that each one is published.
     pub returns_each_internal_step: bool,
 }
 
 impl Abilities {
-    /// A model written in Rust can usually do everything; the exceptions are spelled out.
+    /// What most models in Rust can do.
     pub const NATIVE: Abilities = Abilities {
         rollback: true,
         serialize_state: true,
@@ -220,22 +253,27 @@ impl Abilities {
     };
 }
 
-/// What a method requires of every simulator it touches, and of the system.
+/// What a method requires of every simulator it is applied to, and of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Needs {
+    /// State can be saved and restored.
     pub rollback: bool,
+    /// Outputs come with time derivatives.
     pub slopes: bool,
+    /// Derivatives of outputs by inputs.
     pub jacobian: bool,
+    /// Steps of any size.
     pub variable_step: bool,
     /// At least one power bond.
     pub bonds: bool,
 }
 
 impl Needs {
+    /// A method that works with every simulator.
     pub const NOTHING: Needs =
         Needs { rollback: false, slopes: false, jacobian: false, variable_step: false, bonds: false };
 
-    /// The words a person reads, in a fixed order.
+    /// For messages, in a fixed order.
     pub fn text(&self) -> Vec<&'static str> {
         [
             (self.rollback, "rollback"),

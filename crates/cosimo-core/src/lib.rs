@@ -1,8 +1,10 @@
-//! The nouns and verbs of Cosimo: plain data and small traits.
+//! Types and traits that all of Cosimo shares: ports, simulators, samples of outputs, co-simulation methods.
 //!
-//! A [`Trace`] is what is *known* about an output; a [`Segment`] is what is *assumed* about an input.
-//! Everything else follows from keeping these two apart. This crate does no I/O, spawns no thread and
-//! reads no clock but simulated time.
+//! A [`Trace`] holds what is *known* about an output, its past samples; a [`Segment`] is what is *assumed* about an
+//! input over a macro step, its extrapolation. This crate does no I/O, spawns no thread and reads no clock but
+//! simulated time.
+
+#![deny(missing_docs)]
 
 pub mod clock;
 pub mod dense;

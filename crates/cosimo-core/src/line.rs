@@ -1,29 +1,35 @@
-//! A line between two power ports: what enters at one end arrives at the other after a delay.
+//! A transmission line between two power ports: what enters at one end arrives at the other after a delay.
 //!
 //! Each end publishes stamps (time, effort, flow) at its own steps; the other end reads them, delayed. Stamps, not waves: a
-//! wave effort + Z flow carries the impedance of who sent it, which is wrong as soon as the two ends have different ones.
+//! wave effort + Z flow contains the impedance of its sender, which is wrong as soon as the two ends have different ones.
 //! Flows count what goes into the line, efforts what it exerts back.
 //! Source: Braun, Hällqvist & Fritzson 2023, "Transmission line modeling co-simulation with distributed delay-size control
 //! using steady-state identification", Eq. (8), with a delay and an impedance per end.
 
 use std::cell::Cell;
 
-/// What an end was at one of its steps. Slopes are those of its last two steps, so that whoever reads between two stamps
-/// needs no third one, and what is read does not depend on how much is there already.
+/// Effort and flow of an end at one of its steps. Slopes are those of its last two steps, so that interpolation between
+/// two stamps needs no third one and does not depend on how many have arrived already.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stamp {
+    /// Seconds.
     pub t: f64,
+    /// What the line exerts, in SI units.
     pub effort: f64,
+    /// What goes into the line, in SI units.
     pub flow: f64,
+    /// Per second.
     pub effort_slope: f64,
+    /// Per second.
     pub flow_slope: f64,
     /// The integral of the flow since the start.
     pub charge: f64,
 }
 
-/// How to read between two stamps.
+/// Interpolation between two stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StampInterpolation {
+    /// A straight line.
     #[default]
     Linear,
     /// Cubic, with the slopes of the stamps.
@@ -35,38 +41,42 @@ pub enum StampInterpolation {
 pub struct StampTable {
     stamps: Vec<Stamp>,
     between: StampInterpolation,
-    /// Reads behind the newest stamp: nothing is known there, so there must be none.
+    /// Reads later than the newest stamp: must stay 0, because nothing is known there.
     beyond: Cell<u64>,
 }
 
 impl StampTable {
+    /// With the stamp of the start of the run.
     pub fn new(first: Stamp, between: StampInterpolation) -> StampTable {
         StampTable { stamps: vec![first], between, beyond: Cell::new(0) }
     }
 
-    /// For stamps of somebody else.
+    /// For stamps that are received from another table.
     pub fn empty(between: StampInterpolation) -> StampTable {
         StampTable { between, ..StampTable::default() }
     }
 
+    /// Whether nothing was published or received yet.
     pub fn is_empty(&self) -> bool {
         self.stamps.is_empty()
     }
 
+    /// The latest stamp; all zero if there is none.
     pub fn newest(&self) -> Stamp {
         self.stamps.last().copied().unwrap_or_default()
     }
 
+    /// All stamps that are kept, oldest first.
     pub fn stamps(&self) -> &[Stamp] {
         &self.stamps
     }
 
-    /// Reads that found nothing, and took what was there last.
+    /// Number of reads later than the newest stamp, which got its values.
     pub fn beyond(&self) -> u64 {
         self.beyond.get()
     }
 
-    /// With a slope from the stamp before, and the flow summed up.
+    /// Adds a stamp, with slopes from the stamps before and the integral of the flow.
     pub fn publish(&mut self, t: f64, effort: f64, flow: f64) -> Stamp {
         let last = self.newest();
         let step = t - last.t;
@@ -97,21 +107,21 @@ impl StampTable {
         stamp
     }
 
-    /// Takes over what another table published.
+    /// Adds what another table published.
     pub fn receive(&mut self, stamps: &[Stamp]) {
         self.stamps.extend_from_slice(stamps);
     }
 
-    /// Nobody reads before this instant any more. Space is used again, not given back.
+    /// Drops stamps that reads from this instant on do not need. Memory is reused, not freed.
     pub fn forget_before(&mut self, t: f64) {
-        let kept = self.place(t).saturating_sub(1);
-        // Seldom, so that what is moved was worth it.
-        if kept > 64 && kept > self.stamps.len() / 2 {
-            self.stamps.drain(..kept);
+        let unused = self.place(t).saturating_sub(1);
+        // Seldom, so that moving the rest pays off.
+        if unused > 64 && unused > self.stamps.len() / 2 {
+            self.stamps.drain(..unused);
         }
     }
 
-    /// As it was, for a run that was saved.
+    /// Replaces everything by what was saved.
     pub fn restore(&mut self, stamps: &[Stamp], beyond: u64) {
         self.beyond.set(beyond);
         self.stamps.clear();
@@ -165,26 +175,30 @@ impl StampTable {
 }
 
 /// One end of a line in one step of its simulator: e(t) = c(t) + Z f(t), where c comes from the other end and f is the
-/// simulator's own flow at the very instant at which it asks.
+/// simulator's own flow at the same instant.
 #[derive(Debug, Clone, Copy)]
 pub struct LineEnd<'a> {
-    /// The input that is the effort, and the output that is the flow.
+    /// The input that is the effort.
     pub effort: usize,
+    /// The output that is the flow.
     pub flow: usize,
     /// From that output to the flow into the line in SI units: 1, or -1 where it counts what comes out of it.
     pub sign: f64,
     /// From the effort in SI units to that input.
     pub scale: f64,
-    /// What the other end published, and this one.
+    /// What the other end published.
     pub table: &'a StampTable,
+    /// What this end published.
     pub own: &'a StampTable,
+    /// In seconds.
     pub delay: f64,
+    /// Effort per flow, in SI units.
     pub impedance: f64,
-    /// Nothing later is read: the start of the step.
+    /// The start of the step: nothing later is read.
     pub from: f64,
-    /// Part of the charge that got lost when delays changed which is given back, per second of delay; 0 gives none back.
+    /// How charge that was lost when delays changed is given back.
     pub repay: Repay,
-    /// How often as long and as stiff a simulator that stretches the line itself may make it; 1 where it must not.
+    /// The largest factor of delay and impedance for a simulator that stretches the line itself; 1 where it must not.
     pub most: f64,
 }
 
@@ -193,17 +207,17 @@ pub struct LineEnd<'a> {
 pub struct Repay {
     /// Time constant in seconds; 0 repays nothing.
     pub within: f64,
-    /// Delay per impedance, the same whatever the delay.
+    /// Delay per impedance, which does not depend on the delay.
     pub capacity: f64,
 }
 
 impl LineEnd<'_> {
-    /// The same end with another delay, and its impedance with it: the charge that it holds per effort stays what it is.
+    /// The same end with `factor` times the delay and the impedance: the charge per effort stays the same.
     pub fn stretched(&self, factor: f64) -> LineEnd<'_> {
         LineEnd { delay: factor * self.delay, impedance: factor * self.impedance, ..*self }
     }
 
-    /// What arrives, with the impedance of this end: c(t) = e(t - D) + Z f(t - D), both of the other end.
+    /// The arriving wave, with the impedance of this end: c(t) = e(t - D) + Z f(t - D), both of the other end.
     pub fn wave(&self, t: f64) -> f64 {
         let then = (t - self.delay).min(self.from);
         let (effort, flow, charge) = self.table.at(then);
@@ -217,7 +231,7 @@ impl LineEnd<'_> {
         wave
     }
 
-    /// The effort as the input has it, with the simulator's own flow as its output has it. Eq. (8).
+    /// The effort in the unit of the input, from the simulator's own flow in the unit of the output. Eq. (8).
     pub fn effort(&self, t: f64, flow: f64) -> f64 {
         self.scale * (self.wave(t) + self.impedance * self.sign * flow)
     }
@@ -243,11 +257,11 @@ mod tests {
         let straight = |t: f64| (2.0 - 3.0 * t, 0.5 * t);
         for between in [StampInterpolation::Linear, StampInterpolation::Hermite] {
             let table = table(between, straight, &times);
-            // The first stamp was at rest, as far as its slope knows.
+            // The first stamp has the slope 0.
             for t in [0.0, 0.1, 0.3, 0.37, 1.2, 1.999, 2.0].into_iter().skip(2 * between as usize) {
                 let (effort, flow, charge) = table.at(t);
-                let (wanted, own) = straight(t);
-                assert!((effort - wanted).abs() < 1e-14 && (flow - own).abs() < 1e-14);
+                let (expected, own) = straight(t);
+                assert!((effort - expected).abs() < 1e-14 && (flow - own).abs() < 1e-14);
                 assert!((charge - 0.25 * t * t).abs() < 1e-14);
             }
             assert_eq!(table.at(-1.0).0, 2.0);

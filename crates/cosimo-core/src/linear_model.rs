@@ -6,8 +6,11 @@ use std::ops::Range;
 /// Where the model of one simulator lies in the buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelPlace {
+    /// How many states it has.
     pub states: usize,
+    /// How many inputs it has.
     pub inputs: usize,
+    /// How many outputs it has.
     pub outputs: usize,
     /// Its first state among those of all simulators with models.
     pub first_state: usize,
@@ -18,7 +21,7 @@ pub struct ModelPlace {
 }
 
 impl ModelPlace {
-    /// Behind those that take so much of the buffers.
+    /// The place behind models that use so many states and so much of the two buffers.
     pub fn following(
         (first_state, present, matrices): (usize, usize, usize),
         (states, inputs, outputs): (usize, usize, usize),
@@ -36,13 +39,16 @@ impl ModelPlace {
     }
 }
 
-/// The point around which a model holds, and how the simulator moves there.
+/// The point around which a model holds, with the derivatives and outputs there.
 #[derive(Debug)]
 pub struct OperatingPoint<'a> {
+    /// The states.
     pub x: &'a mut [f64],
-    /// Filled with the inputs that are asked about.
+    /// The inputs; filled by the caller.
     pub u: &'a mut [f64],
+    /// Derivatives of the states.
     pub f: &'a mut [f64],
+    /// The outputs.
     pub g: &'a mut [f64],
 }
 
@@ -59,15 +65,20 @@ impl<'a> OperatingPoint<'a> {
 /// Derivatives of f and g, row by row.
 #[derive(Debug)]
 pub struct StateSpaceMatrices<'a> {
+    /// df/dx.
     pub a: &'a mut [f64],
+    /// df/du.
     pub b: &'a mut [f64],
+    /// dg/dx.
     pub c: &'a mut [f64],
+    /// dg/du.
     pub d: &'a mut [f64],
     states: usize,
     inputs: usize,
 }
 
 impl<'a> StateSpaceMatrices<'a> {
+    /// Cuts the buffer of one simulator into its matrices.
     pub fn of(states: usize, inputs: usize, outputs: usize, buffer: &'a mut [f64]) -> StateSpaceMatrices<'a> {
         let (a, rest) = buffer.split_at_mut(states * states);
         let (b, rest) = rest.split_at_mut(states * inputs);
@@ -75,7 +86,7 @@ impl<'a> StateSpaceMatrices<'a> {
         StateSpaceMatrices { a, b, c, d, states, inputs }
     }
 
-    /// Writes how f and g change with one state, or with one input: those come behind the states.
+    /// Writes the derivatives of f and g by one state, or by one input; columns of inputs follow those of states.
     pub fn set_column(&mut self, column: usize, f: impl Iterator<Item = f64>, g: impl Iterator<Item = f64>) {
         let (of_f, of_g, at, width) = if column < self.states {
             (&mut *self.a, &mut *self.c, column, self.states)
@@ -94,28 +105,39 @@ impl<'a> StateSpaceMatrices<'a> {
 /// The linear models of all simulators that have one.
 #[derive(Debug, Clone, Copy)]
 pub struct LinearModels<'a> {
+    /// x0, u0, f and g of all models.
     pub present: &'a [f64],
+    /// A, B, C and D of all models.
     pub matrices: &'a [f64],
     /// Per simulator.
     pub places: &'a [Option<ModelPlace>],
 }
 
-/// One of them.
+/// The linear model of one simulator.
 #[derive(Debug, Clone, Copy)]
 pub struct LinearModel<'a> {
     /// Its first state among those of all.
     pub first_state: usize,
+    /// States at the operating point.
     pub x: &'a [f64],
+    /// Inputs there.
     pub u: &'a [f64],
+    /// Derivatives of the states there.
     pub f: &'a [f64],
+    /// Outputs there.
     pub g: &'a [f64],
+    /// df/dx.
     pub a: &'a [f64],
+    /// df/du.
     pub b: &'a [f64],
+    /// dg/dx.
     pub c: &'a [f64],
+    /// dg/du.
     pub d: &'a [f64],
 }
 
 impl<'a> LinearModels<'a> {
+    /// The model of a simulator, if it has one.
     pub fn of(&self, simulator: usize) -> Option<LinearModel<'a>> {
         let place = self.places.get(simulator)?.as_ref()?;
         let (x, rest) = self.present[place.present.clone()].split_at(place.states);

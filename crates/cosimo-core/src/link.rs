@@ -1,4 +1,4 @@
-//! How ports hang together: the coupling matrix, and power bonds as facts about it.
+//! Connections of ports: the coupling matrix, and the power bonds in it.
 
 use std::ops::{Add, Range};
 
@@ -7,12 +7,14 @@ use crate::segment::Segment;
 /// One summand of an input: `gain` times an output.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Term {
+    /// Index among all outputs of the system.
     pub output: usize,
+    /// Factor, with the conversion of units.
     pub gain: f64,
 }
 
-/// The coupling matrix L of u = L y + c, row by row. The constant of an input that nobody drives is its value; of the
-/// others, what units with an offset and wires add.
+/// The coupling matrix L of u = L y + c, row by row. The constant of an input that is not connected is its value; of the
+/// others, the offset of connections and of unit conversions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Couplings {
     terms: Vec<Term>,
@@ -33,16 +35,18 @@ impl Couplings {
         Couplings { terms: rows.concat(), starts, single, constants }
     }
 
+    /// How many inputs the system has.
     pub fn inputs(&self) -> usize {
         self.constants.len()
     }
 
+    /// The summands of an input; empty where it is not connected.
     #[inline]
     pub fn terms(&self, input: usize) -> &[Term] {
         &self.terms[self.starts[input]..self.starts[input + 1]]
     }
 
-    /// The constant of an input; 0 where outputs alone make it.
+    /// The constant of an input; 0 where it is a sum of outputs only.
     #[inline]
     pub fn constant(&self, input: usize) -> f64 {
         self.constants[input]
@@ -60,7 +64,7 @@ impl Couplings {
     ) {
         let into = &mut into[inputs.clone()];
         if self.single[inputs.end] - self.single[inputs.start] == inputs.len() {
-            // Plain wires, the rule rather than the exception: without rows to be looked up, twice as fast.
+            // Single connections, the usual case: without the lookup of rows, twice as fast.
             let terms = &self.terms[self.starts[inputs.start]..self.starts[inputs.end]];
             for ((into, term), start) in into.iter_mut().zip(terms).zip(&self.constants[inputs]) {
                 *into = segment(constant(*start) + value(term));
@@ -73,7 +77,7 @@ impl Couplings {
         }
     }
 
-    /// What the input should be, given the outputs: one row of L y + c.
+    /// The input for given outputs: one row of L y + c.
     #[inline]
     pub fn value(&self, input: usize, outputs: &[f64]) -> f64 {
         let mut sum = self.constants[input];
@@ -96,31 +100,39 @@ impl Couplings {
 /// The inputs and outputs of one simulator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortRanges {
+    /// Indices among all inputs of the system.
     pub inputs: Range<usize>,
+    /// Indices among all outputs of the system.
     pub outputs: Range<usize>,
 }
 
 /// One variable of a power port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PowerVariable {
+    /// By its index among all inputs.
     Input(usize),
+    /// By its index among all outputs.
     Output(usize),
 }
 
-/// How one simulator sees a bond: `sign` effort flow is the power that enters it, in watts.
+/// One simulator's side of a bond: `sign` times effort times flow is the power that enters it, in watts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BondSide {
+    /// Such as a force or a voltage.
     pub effort: PowerVariable,
+    /// Such as a velocity or a current.
     pub flow: PowerVariable,
     /// +1 or -1 times the factor from the product of the two units to watts.
     pub sign: f64,
 }
 
 /// A power bond, or a junction of several with one common effort or flow. Energy is conserved where the powers that
-/// enter all sides sum to zero. The first side is the one that power is counted *from*.
+/// enter all sides sum to zero. Transmitted power is counted from the first side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bond {
+    /// As the system calls it.
     pub name: String,
+    /// Two, or more at a junction.
     pub sides: Vec<BondSide>,
     /// r of ECCO Eq. (14); `None` leaves it to the estimate.
     pub tolerance: Option<f64>,

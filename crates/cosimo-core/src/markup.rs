@@ -1,9 +1,8 @@
-//! Texts of others inside of markup: XML, HTML and SVG.
+//! Untrusted text inside of markup: XML, HTML and SVG.
 
 use std::fmt::{self, Display, Write};
 
-/// Shows a value such that none of it can be taken for markup, in content and in quoted attributes. What else is replaced
-/// depends on who reads it.
+/// Displays a value escaped for content and quoted attributes. The function gives further replacements.
 #[derive(Debug, Clone, Copy)]
 pub struct EscapedText<T>(pub T, pub fn(char) -> Option<&'static str>);
 

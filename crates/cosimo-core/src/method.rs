@@ -1,8 +1,8 @@
-//! The verbs: what a method may be, what it sees, and what it may not see.
+//! The traits of co-simulation methods, one per axis, and the data that each of them may read.
 //!
-//! Every method is `&self`: its settings are its fields, its memory is a slice that the engine lends it.
-//! Rewinding a method is therefore one `copy_from_slice`, a checkpoint needs no code per method, and one
-//! macro step is a map on a flat vector whose stability can be measured.
+//! Every method is `&self`: its settings are its fields, its memory is a slice owned by the engine. A rollback of a
+//! method is therefore one `copy_from_slice`, a checkpoint needs no code per method, and one macro step is a map on a
+//! flat vector whose stability can be measured.
 
 use std::ops::Range;
 
@@ -16,23 +16,46 @@ use crate::simulator::{Inputs, Simulator, StateSpace};
 use crate::time::{Time, Window};
 use crate::trace::{Trace, Traces};
 
-/// From what is known to what is assumed. A pure function.
+/// Extrapolates an input over a macro step from past samples of an output. A pure function.
+///
+/// ```
+/// use cosimo_core::method::Extrapolation;
+/// use cosimo_core::{Segment, Trace, Window};
+///
+/// /// Half of the newest value.
+/// struct Half;
+///
+/// impl Extrapolation for Half {
+///     fn degree(&self) -> u32 {
+///         0
+///     }
+///     fn extrapolate(&self, known: Trace<'_>, _: Window) -> Segment {
+///         Segment::constant(known.newest() / 2.0)
+///     }
+///     fn companion(&self) -> Box<dyn Extrapolation> {
+///         Box::new(Half)
+///     }
+/// }
+/// # assert_eq!(Half.history(), 1);
+/// ```
 pub trait Extrapolation: Send + Sync {
-    /// The degree of polynomial it gets right; the order of errors follows from it.
+    /// The degree of polynomials that it extrapolates exactly; the order of errors follows from it.
     fn degree(&self) -> u32;
 
-    /// How many samples it looks at: as many as a polynomial of its degree goes through, unless it says otherwise.
+    /// How many samples it reads. Provided: as many as determine a polynomial of its degree.
     fn history(&self) -> usize {
         self.degree() as usize + 1
     }
 
+    /// The input over the window, from the samples of one output.
     fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment;
 
-    /// A fit of a neighbouring degree, for estimates that compare the two: one below, or one above hold.
+    /// An extrapolation of a neighbouring degree, for estimates that compare the two: one below, or one above a
+    /// zero-order hold.
     fn companion(&self) -> Box<dyn Extrapolation>;
 
-    /// All given inputs at once, in runs of neighbours. An input is a sum of outputs, its segment the sum of
-    /// theirs. One virtual call serves many inputs; there is no reason to override it but speed.
+    /// All given inputs at once, in ranges of neighbours. An input is a sum of outputs, its segment the sum of
+    /// theirs. One virtual call serves many inputs; the only reason to override it is speed.
     fn extrapolate_all(
         &self,
         traces: &Traces,
@@ -48,7 +71,7 @@ pub trait Extrapolation: Send + Sync {
     }
 }
 
-/// What is assumed of values that have none between them, whatever the method: the newest one.
+/// Zero-order hold of discrete values, whatever the method.
 #[derive(Debug, Clone, Copy)]
 pub struct DiscreteHold;
 
@@ -66,24 +89,60 @@ impl Extrapolation for DiscreteHold {
     }
 }
 
-/// Chooses a fit per input when the plan is made.
+/// Chooses an extrapolation per input when the plan is made.
 pub trait ExtrapolationChoice: Send + Sync {
     /// With `feedthrough`, the receiving simulator has an output that depends on this input at the same instant. Nothing
-    /// else may decide: inputs that are alike in this share a fit.
+    /// else may matter: inputs with the same `feedthrough` share an extrapolation.
     fn choose(&self, feedthrough: bool) -> Box<dyn Extrapolation>;
 }
 
-/// A fit that is the same for every input.
+/// The same extrapolation for every input.
 impl<F: Extrapolation + Clone + 'static> ExtrapolationChoice for F {
     fn choose(&self, _feedthrough: bool) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
 }
 
-/// Adds a small segment to inputs, from method memory and what was known when the window began.
+/// Adds a small segment to inputs, from its memory and what is known at the start of the window.
+///
+/// ```
+/// use cosimo_core::method::{Correction, CorrectionContext, Sizes, StepRecord};
+/// use cosimo_core::{Segment, Window};
+///
+/// /// Adds the mean error of the last window to each input.
+/// struct MeanError;
+///
+/// impl Correction for MeanError {
+///     fn memory(&self, shape: &Sizes) -> usize {
+///         shape.inputs
+///     }
+///     fn offsets(
+///         &self,
+///         known: &CorrectionContext<'_>,
+///         memory: &[f64],
+///         _: Window,
+///         add: &mut [Segment],
+///         _: &mut [bool],
+///         _: &mut [f64],
+///     ) {
+///         for input in (0..add.len()).filter(|input| known.corrected[*input]) {
+///             add[input] = Segment::constant(memory[input]);
+///         }
+///     }
+///     fn learn(&self, _: &CorrectionContext<'_>, record: &StepRecord<'_>, memory: &mut [f64], _: &mut [f64]) {
+///         for (input, error) in memory.iter_mut().enumerate() {
+///             let right = record.couplings.value(input, record.outputs);
+///             *error = right - record.applied[input].mean(record.window.size);
+///         }
+///     }
+/// }
+/// # assert_eq!(MeanError.memory(&Sizes { inputs: 2, ..Sizes::default() }), 2);
+/// ```
 pub trait Correction: Send + Sync {
+    /// How many numbers it remembers from one window to the next.
     fn memory(&self, shape: &Sizes) -> usize;
 
+    /// Fills the memory before the first window.
     fn start(&self, _shape: &Sizes, memory: &mut [f64]) {
         memory.fill(0.0);
     }
@@ -103,30 +162,30 @@ pub trait Correction: Send + Sync {
         None
     }
 
-    /// It finds out while it runs how simulators answer: what a step does depends on all steps before, and is no linear
-    /// map even where all simulators are.
+    /// It identifies simulators while it runs: a step depends on all steps before, and is no linear map even where all
+    /// simulators are linear.
     fn learns(&self) -> bool {
         false
     }
 
-    /// It finds the derivatives of outputs by inputs that it reads; what files call that source.
+    /// It identifies the derivatives of outputs by inputs that it reads; the name of that source in files.
     fn finds_jacobian(&self) -> Option<&'static str> {
         None
     }
 
-    /// What it has found out by now, for people.
+    /// The state of its identification, for reports.
     fn learned(&self, _shape: &Sizes, _memory: &[f64]) -> Option<IdentificationStatus> {
         None
     }
 
-    /// How much scratch of its own it is lent: kept, never rewound or saved; no result may depend on what was in it.
+    /// Size of its scratch memory: neither rolled back nor saved; no result may depend on its old contents.
     fn scratch(&self, _shape: &Sizes) -> usize {
         0
     }
 
-    /// Writes only the inputs marked in `known.corrected`. Where it sets `whole`, what it wrote is the input, and no
-    /// fit is added: an offset on top of a fit that it cannot see would make no sense for it. The window is how long
-    /// inputs will last: for simulators with a longer step of their own that step, when one begins.
+    /// Writes only the inputs marked in `known.corrected`. Where it sets `whole`, the segment in `add` is the input
+    /// itself and replaces its extrapolation. The window is the time for which inputs will be used: for simulators with
+    /// a longer step of their own, that step when it begins.
     fn offsets(
         &self,
         known: &CorrectionContext<'_>,
@@ -137,6 +196,7 @@ pub trait Correction: Send + Sync {
         scratch: &mut [f64],
     );
 
+    /// Updates the memory after a window was accepted.
     fn learn(
         &self,
         known: &CorrectionContext<'_>,
@@ -146,25 +206,28 @@ pub trait Correction: Send + Sync {
     );
 }
 
-/// Linear models that a correction finds out by itself.
+/// Linear models that a correction identifies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IdentificationStatus {
-    /// How many simulators could have one, and how many have one in use at present.
+    /// How many simulators can have a model.
     pub wanted: u64,
+    /// How many simulators have a model in use.
     pub now: u64,
-    /// When the first came into use, and since when they are without a break, in seconds.
+    /// When the first model came into use, in seconds.
     pub first: Option<f64>,
+    /// Since when models have been in use without a break, in seconds.
     pub since: Option<f64>,
-    /// For how many windows there were any.
+    /// In how many windows models were in use.
     pub windows: u64,
-    /// How often they changed, and how many windows ago they did so last.
+    /// How often models changed.
     pub renewed: u64,
+    /// How many windows ago a model changed last.
     pub age: u64,
-    /// How often one had to be given up.
+    /// How often a model had to be dropped.
     pub closed: u64,
-    /// How many simulators are predicted well, but by nothing that would move continuously.
+    /// How many simulators are predicted well, but by a model without a continuous-time form.
     pub odd: u64,
-    /// The largest part by which an answer of the models may be wrong.
+    /// The largest relative error of a prediction by the models.
     pub quality: f64,
 }
 
@@ -173,14 +236,30 @@ pub struct IdentificationStatus {
 pub struct ModelRequest {
     /// The Jacobian source, by name.
     pub source: &'static str,
-    /// The matrices are renewed after so many windows; never where `None`. All else is renewed in every window.
+    /// The matrices are updated after so many windows; never where `None`. Operating points are updated in every window.
     pub every: Option<u64>,
 }
 
-/// Where derivatives of outputs by inputs come from, and those of whole linear models.
+/// Where derivatives of outputs by inputs come from, and the matrices of linear models.
+///
+/// ```
+/// use cosimo_core::StateSpaceAccess;
+/// use cosimo_core::interface::Derivatives;
+/// use cosimo_core::method::JacobianSource;
+///
+/// /// What the model itself declares.
+/// struct Declared;
+///
+/// impl JacobianSource for Declared {
+///     fn sees(&self, access: &StateSpaceAccess) -> bool {
+///         access.derivatives == Derivatives::Declared
+///     }
+/// }
+/// # let _: Box<dyn JacobianSource> = Box::new(Declared);
+/// ```
 pub trait JacobianSource: Send + Sync {
-    /// Fills `into`, one row per output, at the simulator's present state. `held` are the inputs it last
-    /// saw; afterwards the simulator must be as it was. Provided: what the simulator itself gives.
+    /// Fills `into`, one row per output, at the simulator's current state. `held` are the inputs last set; afterwards the
+    /// simulator must be in the same state as before. Provided: the derivatives of the simulator itself.
     fn refresh(
         &self,
         simulator: &mut dyn Simulator,
@@ -201,14 +280,14 @@ pub trait JacobianSource: Send + Sync {
         false
     }
 
-    /// Whether it can find the matrices of simulators that show so much of themselves.
-    fn sees(&self, insight: &StateSpaceAccess) -> bool;
+    /// Whether it can give the matrices of simulators with this access.
+    fn sees(&self, access: &StateSpaceAccess) -> bool;
 
-    /// Fills the matrices at the simulator's present states `x` and the inputs `u`. Called only where it `sees`.
-    /// Provided: what the simulator itself gives.
+    /// Fills the matrices at the simulator's current states `x` and the inputs `u`. Called only where it `sees`.
+    /// Provided: the matrices of the simulator itself.
     fn linearise(
         &self,
-        _insight: &StateSpaceAccess,
+        _access: &StateSpaceAccess,
         dynamics: &mut dyn StateSpace,
         _x: &[f64],
         u: &[f64],
@@ -222,9 +301,13 @@ pub trait JacobianSource: Send + Sync {
 /// Buffers of a Jacobian source, sized by the plan.
 #[derive(Debug, Clone, Default)]
 pub struct JacobianWork {
+    /// Inputs that are held, one moved.
     pub segments: Vec<Segment>,
+    /// Outputs with the input moved up.
     pub above: Vec<f64>,
+    /// Outputs with the input moved down.
     pub below: Vec<f64>,
+    /// Slopes of outputs, where they are offered.
     pub slopes: Vec<f64>,
     /// States and inputs, moved.
     pub point: Vec<f64>,
@@ -232,101 +315,173 @@ pub struct JacobianWork {
     pub motions: Vec<f64>,
 }
 
-/// Plan time only: who steps with whom, in which order.
+/// Divides simulators into stages that are stepped in order, when the plan is made.
+///
+/// ```
+/// use cosimo_core::method::{CouplingGraph, Partition};
+///
+/// /// Gauss-Seidel in the order of the file.
+/// struct InOrder;
+///
+/// impl Partition for InOrder {
+///     fn stages(&self, graph: &CouplingGraph) -> Result<Vec<Vec<usize>>, String> {
+///         Ok((0..graph.simulators.len()).map(|simulator| vec![simulator]).collect())
+///     }
+/// }
+/// let graph = CouplingGraph { simulators: vec!["a".into(), "b".into()], edges: vec![(0, 1)] };
+/// assert_eq!(InOrder.stages(&graph), Ok(vec![vec![0], vec![1]]));
+/// ```
 pub trait Partition: Send + Sync {
-    /// Inside a stage nobody sees new values, between stages everybody does.
+    /// Members of a stage use the values of the previous communication point, later stages the new ones.
     fn stages(&self, graph: &CouplingGraph) -> Result<Vec<Vec<usize>>, String>;
 }
 
+/// Which simulators drive which.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CouplingGraph {
+    /// Names, for messages.
     pub simulators: Vec<String>,
     /// (from, to), sorted, without repetition.
     pub edges: Vec<(usize, usize)>,
 }
 
-/// How often the stages are swept.
+/// How often the stages are stepped over one window.
+///
+/// ```
+/// use cosimo_core::method::{Iteration, Passes};
+/// use cosimo_core::{StepError, Window};
+///
+/// /// Non-iterative.
+/// struct Once;
+///
+/// impl Iteration for Once {
+///     fn run(&self, passes: &mut dyn Passes, window: Window, _: &mut [f64]) -> Result<(), StepError> {
+///         passes.sweep(window)
+///     }
+/// }
+/// # let _: Box<dyn Iteration> = Box::new(Once);
+/// ```
 pub trait Iteration: Send + Sync {
-    /// How much scratch it is lent: kept, never rewound or saved; no result may depend on what was in it.
+    /// Size of its scratch memory: neither rolled back nor saved; no result may depend on its old contents.
     fn scratch(&self, _shape: &Sizes) -> usize {
         0
     }
 
+    /// Sweeps until it converges, or fails.
     fn run(&self, passes: &mut dyn Passes, window: Window, scratch: &mut [f64]) -> Result<(), StepError>;
 }
 
+/// What an iteration can do with a window.
 pub trait Passes {
     /// Steps every stage once over the window.
     fn sweep(&mut self, window: Window) -> Result<(), StepError>;
 
-    /// Marks the window's start as where sweeps begin again.
+    /// Saves the window's start for repeated sweeps.
     fn mark(&mut self, window: Window) -> Result<(), StepError>;
 
-    /// Sweeps once more from the mark. The outputs at the window's end are taken to be these until they are
-    /// known better: values, then slopes where simulators offer them.
+    /// Repeats the sweep from the saved start. `ends` are the assumed outputs at the window's end until their simulators
+    /// have stepped: values, then slopes where simulators offer them.
     fn again(&mut self, window: Window, ends: &[f64]) -> Result<(), StepError>;
 
-    /// The outputs at the window's end as the last sweep left them, in the form of [`Passes::again`].
+    /// The outputs at the window's end after the last sweep, in the form of [`Passes::again`].
     fn ends(&self, into: &mut [f64]);
 
     /// Per output: it drives an input.
     fn connected(&self) -> &[bool];
 
+    /// Numbers of inputs, outputs and so on.
     fn shape(&self) -> Sizes;
 
-    /// The failure of an iteration that does not settle: the changes of all sweeps, and the output that still
-    /// changes most.
+    /// The error of an iteration that does not converge: the changes of all sweeps, and the output that changes most.
     fn unsettled(&self, window: Window, changes: &[f64], worst: usize) -> StepError;
 }
 
-/// Compares what was assumed with what became known; 1 is just good enough.
+/// Estimates the error of a macro step from assumed inputs and the outputs that followed; 1 is the tolerance.
+///
+/// ```
+/// use cosimo_core::method::{Estimate, Sizes, StepRecord};
+///
+/// /// The largest change of an output in one step.
+/// struct Change;
+///
+/// impl Estimate for Change {
+///     fn order(&self, _: &Sizes) -> u32 {
+///         1
+///     }
+///     fn measure(&self, record: &StepRecord<'_>) -> f64 {
+///         let old = record.traces.level(1);
+///         record.outputs.iter().zip(old).map(|(new, old)| (new - old).abs()).fold(0.0, f64::max)
+///     }
+/// }
+/// # assert_eq!(Change.order(&Sizes::default()), 1);
+/// ```
 pub trait Estimate: Send + Sync {
-    /// It measures nothing, and no law can go by it.
+    /// It estimates nothing, so that no step controller can use it.
     fn idle(&self) -> bool {
         false
     }
 
-    /// The power of the step size that the measure falls with.
+    /// The power of the step size with which the indicator falls.
     fn order(&self, shape: &Sizes) -> u32;
 
-    /// Runs the window, once for most estimates.
+    /// Takes the step, once for most estimates, and returns its error indicator.
     fn attempt(&self, trial: &mut dyn Trial, window: Window) -> Result<f64, StepError> {
         trial.advance(window)?;
         Ok(self.measure(&trial.record()))
     }
 
+    /// The error indicator of a step that was taken; above 1 is too large.
     fn measure(&self, record: &StepRecord<'_>) -> f64;
 
-    /// The part of one bond in the measure, for the ledger.
+    /// The contribution of one bond, for the ledger.
     fn bond_measure(&self, _record: &StepRecord<'_>, _bond: usize) -> f64 {
         f64::NAN
     }
 }
 
+/// What an estimate can do with a window.
 pub trait Trial {
+    /// Takes the step, with all stages and iterations.
     fn advance(&mut self, window: Window) -> Result<(), StepError>;
 
-    /// As [`Trial::advance`], every input with the companion of its fit.
+    /// As [`Trial::advance`], every input with the companion of its extrapolation.
     fn advance_companion(&mut self, window: Window) -> Result<(), StepError>;
 
-    /// Puts the newest outputs aside, as `kept` of the record.
+    /// Copies the newest outputs to [`StepRecord::stashed`].
     fn stash_outputs(&mut self);
 
-    /// Goes back to the start of the attempt, simulators and books alike. For estimates that need rollback.
+    /// Rolls back to the start of the attempt, simulators and engine alike. For estimates that need rollback.
     fn rewind(&mut self) -> Result<(), StepError>;
 
+    /// What the last step left behind.
     fn record(&self) -> StepRecord<'_>;
 }
 
-/// Turns the error into a factor for the step size.
+/// Turns the error indicator into a factor for the step size.
+///
+/// ```
+/// use cosimo_core::method::StepController;
+///
+/// /// The step size for which the error would have been 1.
+/// struct Integral;
+///
+/// impl StepController for Integral {
+///     fn factor(&self, _: &[f64], error: f64, order: u32) -> f64 {
+///         error.powf(-1.0 / f64::from(order))
+///     }
+/// }
+/// assert_eq!(Integral.factor(&[], 4.0, 2), 0.5);
+/// ```
 pub trait StepController: Send + Sync {
+    /// How many numbers it remembers from one step to the next.
     fn memory(&self) -> usize {
         0
     }
+    /// Fills the memory before the first step.
     fn start(&self, _memory: &mut [f64]) {}
-    /// May be infinite; the control clips it.
+    /// May be infinite; step limits clip it.
     fn factor(&self, memory: &[f64], error: f64, order: u32) -> f64;
-    /// Runs after acceptance only.
+    /// Updates the memory after a step was accepted.
     fn learn(&self, _error: f64, _memory: &mut [f64]) {}
     /// Whether the step size can change at all.
     fn adaptive(&self) -> bool {
@@ -334,17 +489,20 @@ pub trait StepController: Send + Sync {
     }
 }
 
-/// The size of things, fixed by the plan.
+/// Sizes of the system, fixed by the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sizes {
+    /// Inputs of all simulators.
     pub inputs: usize,
+    /// Outputs of all simulators.
     pub outputs: usize,
+    /// Power bonds.
     pub bonds: usize,
-    /// The least degree over all inputs that outputs drive.
+    /// The lowest extrapolation degree of all connected inputs.
     pub degree: u32,
     /// How many simulators a change can pass through at one instant.
     pub feedthrough_depth: usize,
-    /// There are algebraic loops, which that number cuts.
+    /// There are algebraic loops, which `feedthrough_depth` cuts.
     pub looped: bool,
     /// Some simulator offers slopes.
     pub slopes: bool,
@@ -352,6 +510,7 @@ pub struct Sizes {
     pub states: usize,
     /// How many numbers the matrices of all linear models have.
     pub matrices: usize,
+    /// Simulators.
     pub simulators: usize,
     /// Over all simulators: the sums of inputs squared, of inputs times outputs, and of outputs squared.
     pub squares: [usize; 3],
@@ -364,25 +523,33 @@ impl Sizes {
     }
 }
 
-/// Facts up to the window's start: all that a correction may look at.
+/// What is known at the window's start: all that a correction may read.
 #[derive(Debug, Clone, Copy)]
 pub struct CorrectionContext<'a> {
+    /// Samples of all outputs.
     pub traces: &'a Traces,
+    /// What drives each input.
     pub couplings: &'a Couplings,
+    /// Inputs and outputs per simulator.
     pub blocks: &'a [PortRanges],
+    /// Power bonds.
     pub bonds: &'a [Bond],
-    /// Per input: this correction is in charge of it.
+    /// Per input: this correction applies to it.
     pub corrected: &'a [bool],
+    /// Of the source that [`Correction::jacobian`] names.
     pub jacobian: Jacobian<'a>,
+    /// Those that [`Correction::models`] asks for.
     pub models: LinearModels<'a>,
-    /// Per input, where its simulator is in a step of its own; empty where nobody ever is.
+    /// Per input, the step of its own that its simulator is in; empty in a system without multi-rate simulators.
     pub own: &'a [Option<OwnStep>],
+    /// Numbers of inputs, outputs and so on.
     pub shape: Sizes,
 }
 
-/// A step that is longer than the window. Its inputs were made when it began and go on as they are until it ends.
+/// A multi-rate step, longer than the window. Its inputs are fixed from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OwnStep {
+    /// In seconds.
     pub size: f64,
     /// It begins with this window.
     pub begins: bool,
@@ -391,6 +558,7 @@ pub struct OwnStep {
 /// Derivatives of outputs by inputs, a dense block per simulator, as of the window's start.
 #[derive(Debug, Clone, Copy)]
 pub struct Jacobian<'a> {
+    /// All blocks, each row by row.
     pub values: &'a [f64],
     /// Where the block of each simulator begins.
     pub starts: &'a [usize],
@@ -399,7 +567,7 @@ pub struct Jacobian<'a> {
 }
 
 impl CorrectionContext<'_> {
-    /// The step that the simulator of an input is in, where that is not the window.
+    /// The step that the simulator of an input is in, where it is longer than the window.
     pub fn own(&self, input: usize) -> Option<OwnStep> {
         self.own.get(input).copied().flatten()
     }
@@ -419,63 +587,89 @@ impl CorrectionContext<'_> {
 pub struct BondPower {
     /// Power from the first side to the others, by the outputs alone (ECCO Eq. (6)).
     pub transmitted: f64,
-    /// Power that the coupling created (ECCO Eq. (7)): the sum of what the sides believe to receive.
+    /// Power that the coupling created (ECCO Eq. (7)): the sum of the powers that enter the sides.
     pub residual: f64,
 }
 
-/// Whether the end of a line stands still, judged from what it published. A line may then be longer.
+/// Steady-state identification of the end of a line, from its stamps. In steady state a line may be longer.
+///
+/// ```
+/// use cosimo_core::line::Stamp;
+/// use cosimo_core::method::Steadiness;
+///
+/// /// The effort hardly changes.
+/// struct Flat;
+///
+/// impl Steadiness for Flat {
+///     fn window(&self) -> f64 {
+///         0.0
+///     }
+///     fn steady(&self, _: &[Stamp], new: &Stamp, _: &mut [f64]) -> bool {
+///         new.effort_slope.abs() < 1e-3
+///     }
+/// }
+/// assert!(Flat.steady(&[], &Stamp::default(), &mut []));
+/// ```
 pub trait Steadiness: Send + Sync {
-    /// Numbers that it remembers from one sample to the next.
+    /// How many numbers it remembers from one sample to the next.
     fn memory(&self) -> usize {
         0
     }
 
+    /// Fills the memory before the first sample.
     fn start(&self, _first: &Stamp, _memory: &mut [f64]) {}
 
-    /// How many seconds it looks back.
+    /// How many seconds of past stamps it needs.
     fn window(&self) -> f64;
 
-    /// Whether it stands still with one more sample. Whoever takes the sample back takes the memory back.
+    /// Whether the end is in steady state with one more sample. If the sample is rolled back, so is the memory.
     fn steady(&self, past: &[Stamp], new: &Stamp, memory: &mut [f64]) -> bool;
 }
 
-/// How to integrate an output over a window from what is known of it.
+/// How to integrate an output over a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quadrature {
     /// Value at the end times size, as in the papers.
     End,
+    /// Mean of both ends times size.
     Trapezoid,
     /// The simulator's own integral, else the slope-corrected trapezoid, else the trapezoid.
     Best,
 }
 
-/// What one window left behind.
+/// Inputs, outputs and powers of a completed window.
 #[derive(Debug, Clone, Copy)]
 pub struct StepRecord<'a> {
+    /// The macro step.
     pub window: Window,
-    /// Per input, corrections included.
+    /// Per input: the segment that was used, corrections included.
     pub applied: &'a [Segment],
-    /// Outputs as the step left them, with the applied inputs.
+    /// Outputs at the end, with the applied inputs.
     pub outputs: &'a [f64],
     /// Integrals that simulators offered; NaN elsewhere.
     pub integrals: &'a [f64],
-    /// Outputs that the estimate put aside.
+    /// Outputs that the estimate saved by [`Trial::stash_outputs`].
     pub stashed: &'a [f64],
-    /// The window's samples are the newest, after exchange.
+    /// The newest samples are those of the window's end, after exchange.
     pub traces: &'a Traces,
+    /// What drives each input.
     pub couplings: &'a Couplings,
+    /// Power bonds.
     pub bonds: &'a [Bond],
+    /// Per bond.
     pub powers: &'a [BondPower],
-    /// Per output: the tolerance and weight its simulator was given; `None` leaves them to the estimate.
+    /// Per output: the tolerance of its simulator; `None` leaves it to the estimate.
     pub tolerances: &'a [Option<f64>],
+    /// Per output: the weight of its simulator; `None` leaves it to the estimate.
     pub weights: &'a [Option<f64>],
     /// Per output: it drives an input.
     pub connected: &'a [bool],
+    /// Numbers of inputs, outputs and so on.
     pub shape: Sizes,
 }
 
 impl StepRecord<'_> {
-    /// What the integral of an input over the window turned out to be: one row of L times the integral of y.
+    /// The integral of an input over the window from the computed outputs: one row of L times the integral of y.
     pub fn true_integral(&self, input: usize, rule: Quadrature) -> f64 {
         let size = self.window.size;
         let mut sum = self.couplings.constant(input) * size;
@@ -485,8 +679,8 @@ impl StepRecord<'_> {
         sum
     }
 
-    /// The integral of the input that was applied. Under `End` it is taken by the same rule as the truth,
-    /// so that a right guess owes nothing.
+    /// The integral of the input that was applied. Under `End` it uses the same rule as `true_integral`, so that an exact
+    /// extrapolation gives no difference.
     pub fn applied_integral(&self, input: usize, rule: Quadrature) -> f64 {
         let size = self.window.size;
         match rule {

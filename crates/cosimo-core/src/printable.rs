@@ -1,32 +1,32 @@
-//! Texts of others as a terminal may get them.
+//! Untrusted text, made safe for a terminal.
 //!
 //! Names and messages come out of files and FMUs. Printed as they are, a control character could move the cursor, recolour
 //! or retitle a terminal, and a bidirectional override shows a path in another order than it has.
 
 use std::borrow::Cow;
 
-/// The text with everything that controls a terminal spelled by its number, as in `\u001b`: JSON and TOML read that as
-/// the character it was. Line ends and tabs stay.
+/// The text with every control character escaped, as in `\u001b`: JSON and TOML read that as the original character.
+/// Line ends and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(controls) {
         return Cow::Borrowed(text);
     }
-    let mut spelled = String::with_capacity(text.len() + 16);
+    let mut escaped = String::with_capacity(text.len() + 16);
     let mut rest = text.chars().peekable();
     while let Some(letter) = rest.next() {
-        // A line end of Windows is one.
+        // \r\n is a line end.
         let line_end = letter == '\r' && rest.peek() == Some(&'\n');
         if controls(letter) && !line_end {
-            spelled.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
         } else {
-            spelled.push(letter);
+            escaped.push(letter);
         }
     }
-    Cow::Owned(spelled)
+    Cow::Owned(escaped)
 }
 
-/// Whether a character does something to a terminal instead of being shown: control characters, and those that change the
-/// direction of text or end a line.
+/// Whether a character controls a terminal instead of being shown: control characters, and those that change the direction
+/// of text or end a line.
 pub fn controls(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_controls_a_terminal_is_spelled() {
+    fn only_what_controls_a_terminal_is_escaped() {
         let plain = "Kühlung\tT₁ = 5 °C\r\n日本\n";
         assert!(matches!(printable(plain), Cow::Owned(same) if same == plain));
         assert!(matches!(printable("plain"), Cow::Borrowed("plain")));

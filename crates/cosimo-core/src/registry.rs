@@ -16,15 +16,20 @@ use crate::unit::Unit;
 /// A value as files and command lines give it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
+    /// Also whole numbers.
     Number(f64),
+    /// `true` or `false`.
     Flag(bool),
+    /// A quoted string.
     Text(String),
+    /// Values in brackets.
     List(Vec<Value>),
+    /// Keys with values, in order.
     Table(Vec<(String, Value)>),
 }
 
 impl Value {
-    /// The number that it is, if it is one.
+    /// Its number, if it is one.
     pub fn number(&self) -> Option<f64> {
         if let Value::Number(number) = self { Some(*number) } else { None }
     }
@@ -72,49 +77,69 @@ pub fn number_text(number: f64) -> String {
     }
 }
 
-/// One option of a method, or one parameter of a model: declared once, read by everyone.
+/// One option of a method, or one parameter of a model: declared once, for parsing, help and schema.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spec {
+    /// The key in files.
     pub name: &'static str,
+    /// What it does, in one line of help.
     pub doc: &'static str,
-    /// It is looked at when a run begins and never again.
+    /// It is read only at initialization.
     pub initial: bool,
+    /// Type, default and bounds.
     pub kind: OptionKind,
 }
 
+/// Type of an option, with its default and bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OptionKind {
     /// Without a default it is optional.
     Number {
+        /// `None`: not set.
         default: Option<f64>,
+        /// Values that are accepted.
         range: Range,
+        /// Physical unit; empty where there is none.
         unit: &'static str,
     },
+    /// A whole number.
     Count {
+        /// Where the file has none.
         default: u32,
+        /// The smallest allowed value.
         least: u32,
     },
+    /// One of several words.
     Choice {
+        /// Where the file has none.
         default: &'static str,
+        /// The allowed words.
         of: &'static [&'static str],
     },
+    /// On or off.
     Flag {
+        /// Where the file has none.
         default: bool,
     },
     /// A list of names, empty by default.
     Names,
 }
 
+/// Numbers that an option accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
+    /// Any but NaN and infinity.
     Finite,
+    /// Above 0.
     Positive,
+    /// 0 or above.
     NotNegative,
     /// 0 to 1, both included.
     Unit,
 }
 
 impl Range {
+    /// Whether a number is in the range.
     pub fn holds(self, number: f64) -> bool {
         number.is_finite()
             && match self {
@@ -125,6 +150,7 @@ impl Range {
             }
     }
 
+    /// For messages: `must be ..`.
     pub fn text(self) -> &'static str {
         match self {
             Range::Finite => "a finite number",
@@ -136,7 +162,7 @@ impl Range {
 }
 
 impl Spec {
-    /// A number that is looked at when a run begins and never again.
+    /// A number that is read only at initialization.
     pub const fn initial(
         name: &'static str,
         default: f64,
@@ -147,6 +173,7 @@ impl Spec {
         Spec { initial: true, ..Spec::number(name, default, range, unit, doc) }
     }
 
+    /// A number with a default.
     pub const fn number(
         name: &'static str,
         default: f64,
@@ -157,14 +184,17 @@ impl Spec {
         Spec { name, doc, initial: false, kind: OptionKind::Number { default: Some(default), range, unit } }
     }
 
+    /// A number that need not be set.
     pub const fn optional(name: &'static str, range: Range, unit: &'static str, doc: &'static str) -> Spec {
         Spec { name, doc, initial: false, kind: OptionKind::Number { default: None, range, unit } }
     }
 
+    /// A whole number with a default and a smallest value.
     pub const fn count(name: &'static str, default: u32, least: u32, doc: &'static str) -> Spec {
         Spec { name, doc, initial: false, kind: OptionKind::Count { default, least } }
     }
 
+    /// One of several words.
     pub const fn choice(
         name: &'static str,
         default: &'static str,
@@ -174,15 +204,17 @@ impl Spec {
         Spec { name, doc, initial: false, kind: OptionKind::Choice { default, of } }
     }
 
+    /// On or off.
     pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Spec {
         Spec { name, doc, initial: false, kind: OptionKind::Flag { default } }
     }
 
+    /// A list of names, empty by default.
     pub const fn names(name: &'static str, doc: &'static str) -> Spec {
         Spec { name, doc, initial: false, kind: OptionKind::Names }
     }
 
-    /// What is wanted, in words.
+    /// The expected values, for messages.
     pub fn expected(&self) -> String {
         match self.kind {
             OptionKind::Number { range, .. } => range.text().into(),
@@ -238,8 +270,11 @@ pub struct Options(Vec<(&'static str, Value)>);
 /// What is wrong with one given option.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptionProblem {
+    /// The key in the file.
     pub key: String,
+    /// What is wrong with its value.
     pub message: String,
+    /// What to do about it.
     pub hint: Option<String>,
 }
 
@@ -284,7 +319,7 @@ impl Options {
         self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// A declared option with a value. Asking for anything else is a bug in the entry, found by its first test.
+    /// A declared option with a value. Reading any other one is a bug in the entry, found by its first test.
     fn declared<'v, T>(&'v self, name: &str, kind: &str, of: fn(&'v Value) -> Option<T>) -> T {
         let value = self.get(name);
         value
@@ -292,26 +327,32 @@ impl Options {
             .unwrap_or_else(|| unreachable!("option `{name}` is not a declared {kind}: {value:?}"))
     }
 
+    /// Value of a number.
     pub fn number(&self, name: &str) -> f64 {
         self.declared(name, "number", Value::number)
     }
 
+    /// Value of a number that need not be set.
     pub fn optional(&self, name: &str) -> Option<f64> {
         self.get(name).and_then(Value::number)
     }
 
+    /// Value of a whole number.
     pub fn count(&self, name: &str) -> usize {
         self.number(name) as usize
     }
 
+    /// Value of a choice.
     pub fn text(&self, name: &str) -> &str {
         self.declared(name, "choice", Value::text)
     }
 
+    /// Value of a flag.
     pub fn flag(&self, name: &str) -> bool {
         self.declared(name, "flag", |value| if let Value::Flag(flag) = value { Some(*flag) } else { None })
     }
 
+    /// Value of a list of names.
     pub fn names(&self, name: &str) -> Vec<String> {
         self.declared(name, "list", |value| match value {
             Value::List(items) => Some(items.iter().filter_map(Value::text).map(str::to_owned).collect()),
@@ -325,7 +366,7 @@ impl Options {
     }
 }
 
-/// `did you mean ..?` or the list of what there is.
+/// `did you mean ..?` or the list of known names.
 pub fn suggest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     let near = known
@@ -353,14 +394,19 @@ pub fn quoted<W: std::fmt::Display>(words: impl IntoIterator<Item = W>) -> Strin
 
 /// A method in the registry.
 pub struct MethodEntry<T: ?Sized> {
+    /// As files spell it.
     pub name: &'static str,
+    /// One line for listings.
     pub summary: &'static str,
     /// Paper and equation.
     pub source: &'static str,
-    /// With which power of the step size its error or its estimate falls, in words; empty where that means nothing.
+    /// With which power of the step size its error or its estimate falls, as text; empty where that means nothing.
     pub order: &'static str,
+    /// Declarations, checked before `build`.
     pub options: &'static [Spec],
+    /// Requirements, with these options.
     pub needs: fn(&Options) -> Needs,
+    /// The method, with these options.
     pub build: fn(&Options) -> Box<T>,
 }
 
@@ -370,18 +416,49 @@ impl<T: ?Sized> std::fmt::Debug for MethodEntry<T> {
     }
 }
 
-/// A simulator, or everything that kept it from opening.
+/// A simulator, or all reasons why it could not be opened.
 pub type OpenResult = Result<Box<dyn Simulator>, Vec<OpenProblem>>;
 
-/// A kind of simulator, by the sources it claims. It may carry data: a closure, an interpreter, a model that was read.
+/// A kind of simulator, by the `source` strings it opens. It may hold data: a closure, an interpreter, a parsed model.
+///
+/// ```
+/// use cosimo_core::Source;
+/// use cosimo_core::registry::{OpenProblem, OpenRequest, OpenResult};
+///
+/// /// Opens `script:NAME`.
+/// struct Script;
+///
+/// impl Source for Script {
+///     fn name(&self) -> &str {
+///         "script"
+///     }
+///     fn summary(&self) -> &str {
+///         "a script"
+///     }
+///     fn claims(&self, source: &str) -> bool {
+///         source.starts_with("script:")
+///     }
+///     fn open(&self, request: &OpenRequest<'_>) -> OpenResult {
+///         // Here it would return a `Simulator`.
+///         let message = format!("`{}` cannot be run", request.source);
+///         Err(vec![OpenProblem { parameter: None, message, hint: None }])
+///     }
+/// }
+/// let mut registry = cosimo_core::Registry::default();
+/// registry.add_source(Script);
+/// assert!(registry.source("script:a").is_some());
+/// ```
 pub trait Source: Send + Sync {
+    /// For messages, such as `fmu`.
     fn name(&self) -> &str;
 
     /// For messages, in a few words.
     fn summary(&self) -> &str;
 
+    /// Whether it opens this `source` of a component.
     fn claims(&self, source: &str) -> bool;
 
+    /// Opens a source with its parameters.
     fn open(&self, request: &OpenRequest<'_>) -> OpenResult;
 
     /// Parameters that a source takes; the folder is where relative paths start.
@@ -394,17 +471,17 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
-    /// The kind with these formats of result files, where it reads such files.
+    /// The same kind with these formats of result files, where it reads such files.
     fn with_formats(&self, _formats: &[&'static FormatEntry]) -> Option<Arc<dyn Source>> {
         None
     }
 
-    /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
+    /// Makes one simulator of several, with one solver, if the kind supports that.
     fn join(&self, _request: &JoinRequest<'_>) -> Option<JoinResult> {
         None
     }
 
-    /// Whether `join` does so.
+    /// Whether it supports `join`.
     fn joins(&self) -> bool {
         false
     }
@@ -416,18 +493,22 @@ impl std::fmt::Debug for dyn Source {
     }
 }
 
-/// A kind of simulator that carries no data.
+/// A kind of simulator without data of its own.
 #[derive(Debug)]
 pub struct SourceEntry {
+    /// [`Source::name`].
     pub name: &'static str,
+    /// [`Source::summary`].
     pub summary: &'static str,
+    /// [`Source::claims`].
     pub claims: fn(&str) -> bool,
+    /// [`Source::open`].
     pub open: fn(&OpenRequest<'_>) -> OpenResult,
     /// Parameters that a source takes; the folder is where relative paths start.
     pub parameters: fn(&str, &Path) -> Vec<Parameter>,
     /// What it can offer by name; empty for kinds that come from files.
     pub models: fn() -> Vec<ModelInfo>,
-    /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
+    /// [`Source::join`], if the kind supports it.
     pub join: Option<fn(&JoinRequest<'_>) -> JoinResult>,
 }
 
@@ -461,8 +542,9 @@ impl Source for &'static SourceEntry {
 /// What is known of a parameter before its source is opened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
+    /// As the source calls it.
     pub name: String,
-    /// `None` where the source does not say.
+    /// `None` where it is not known.
     pub unit: Option<Unit>,
 }
 
@@ -476,24 +558,30 @@ impl From<&Spec> for Parameter {
     }
 }
 
+/// A component that is to be opened.
 #[derive(Debug)]
 pub struct OpenRequest<'a> {
-    /// What the system calls it.
+    /// Its name in the system.
     pub name: &'a str,
+    /// As the system file has it: a path or the name of a model.
     pub source: &'a str,
     /// Relative paths start here.
     pub folder: &'a Path,
+    /// As given, not yet checked.
     pub parameters: &'a [(String, Value)],
-    /// It is opened only to be looked at, and will be joined with others.
+    /// It is opened only for its interface, and will be joined with others.
     pub joined: bool,
 }
 
 /// Several components that are to be one simulator. Its inputs are those of the members that are not driven from
-/// inside alone, its outputs all of theirs, both member by member; their names begin with that of the member.
+/// inside alone, its outputs all outputs of the members, both member by member; names begin with that of the member.
 #[derive(Debug)]
 pub struct JoinRequest<'a> {
+    /// Of the new simulator.
     pub name: &'a str,
+    /// The components, in the order of their outputs.
     pub members: &'a [OpenRequest<'a>],
+    /// One per input that is driven from inside.
     pub connections: &'a [InnerConnection],
     /// As parameters of a component.
     pub options: &'a [(String, Value)],
@@ -506,6 +594,7 @@ pub struct InnerConnection {
     pub to: (usize, usize),
     /// Member, output and gain.
     pub terms: Vec<(usize, usize, f64)>,
+    /// Added to the sum.
     pub constant: f64,
     /// Something else is added from outside.
     pub outside: bool,
@@ -513,32 +602,43 @@ pub struct InnerConnection {
     pub start: Option<f64>,
 }
 
-/// Problems come with the member that has them; `None` is the whole.
+/// Problems come with the index of the member; `None` is the whole.
 pub type JoinResult = Result<Box<dyn Simulator>, Vec<(Option<usize>, OpenProblem)>>;
 
+/// Why a source did not open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenProblem {
-    /// `None` if the source itself is at fault, else the parameter.
+    /// The parameter with the problem; `None` for the source itself.
     pub parameter: Option<String>,
+    /// For users.
     pub message: String,
+    /// What to do about it.
     pub hint: Option<String>,
 }
 
+/// A model that a source offers by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelInfo {
+    /// What `source` has to be.
     pub name: String,
+    /// One line for listings.
     pub summary: &'static str,
+    /// Declarations.
     pub parameters: &'static [Spec],
 }
 
 /// The monolithic reference of a system, to compare with.
 #[derive(Debug)]
 pub struct ReferenceEntry {
+    /// As the system file and the command line spell it.
     pub name: &'static str,
+    /// One line for listings.
     pub summary: &'static str,
+    /// Declarations.
     pub parameters: &'static [Spec],
+    /// Names of outputs, in the order of `solve`.
     pub columns: &'static [&'static str],
-    /// One row of columns per instant; instants ascend. Instants before 0 are asked for only where `history`.
+    /// One row of columns per instant; instants ascend. Instants before 0 occur only where `history`.
     pub solve: fn(&Options, &[f64]) -> Vec<Vec<f64>>,
     /// Whether it can be continued to before the start.
     pub history: bool,
@@ -550,16 +650,19 @@ pub type CreateResult = Result<Box<dyn TableWriter>, RecordError>;
 /// A format of result files, by the endings of their names.
 #[derive(Debug)]
 pub struct FormatEntry {
+    /// For messages.
     pub name: &'static str,
+    /// What it is, a colon, and what it is good for.
     pub summary: &'static str,
     /// Without the dot, the usual one first.
     pub endings: &'static [&'static str],
-    /// People write it, too: units are not in it, all NaN are one, and it may end after any line.
+    /// A text format, also written by hand: without physical units, with one NaN only, and it may end after any line.
     pub text: bool,
-    /// Creates the file, complete but for rows.
+    /// Creates the file with its header.
     pub create: fn(&Path, &Columns) -> CreateResult,
-    /// Opens a file of the same columns again and cuts off what was written behind the bookmark.
+    /// Opens a file with the same columns again and truncates it at the bookmark.
     pub resume: fn(&Path, &Columns, &[u8]) -> CreateResult,
+    /// Reads a whole file.
     pub read: fn(&Path) -> Result<Table, TableError>,
 }
 
@@ -567,8 +670,9 @@ pub struct FormatEntry {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("`{}` has {}; a result file is expected", file.display(), self.ending())]
 pub struct UnknownFormat {
+    /// The file in question.
     pub file: PathBuf,
-    /// Endings and what they stand for.
+    /// Known endings and the summaries of their formats.
     pub known: Vec<(&'static str, &'static str)>,
 }
 
@@ -603,8 +707,8 @@ pub fn format_of(
     })
 }
 
-/// The usual endings of formats, as in `.csv, .arrow or .mat`, each with what is behind the colon of its summary where that
-/// is wanted.
+/// The usual endings of formats, as in `.csv, .arrow or .mat`; with `strengths`, each followed by the part of its summary
+/// behind the colon.
 pub fn endings_text(formats: &[&'static FormatEntry], strengths: bool) -> String {
     let ending = |format: &&'static FormatEntry| {
         let strength = format.summary.split_once(": ").filter(|_| strengths);
@@ -618,30 +722,47 @@ pub fn endings_text(formats: &[&'static FormatEntry], strengths: bool) -> String
     }
 }
 
-/// All entries. The order is the order in which people see them.
+/// All entries, in the order of listings.
 #[derive(Debug, Default, Clone)]
 pub struct Registry {
+    /// Axis `partition`.
     pub partitions: Vec<&'static MethodEntry<dyn Partition>>,
+    /// Axis `iteration`.
     pub iterations: Vec<&'static MethodEntry<dyn Iteration>>,
+    /// Axis `input`: extrapolations.
     pub inputs: Vec<&'static MethodEntry<dyn ExtrapolationChoice>>,
+    /// Axis `correction`.
     pub corrections: Vec<&'static MethodEntry<dyn Correction>>,
+    /// Axis `jacobian`.
     pub jacobians: Vec<&'static MethodEntry<dyn JacobianSource>>,
+    /// Axis `estimate`.
     pub estimates: Vec<&'static MethodEntry<dyn Estimate>>,
+    /// Axis `controller`.
     pub controllers: Vec<&'static MethodEntry<dyn StepController>>,
+    /// Axis `steadiness`, of transmission lines.
     pub steadiness: Vec<&'static MethodEntry<dyn Steadiness>>,
+    /// Kinds of simulators; the first that claims a source opens it.
     pub sources: Vec<Arc<dyn Source>>,
+    /// Monolithic references of the built-in systems.
     pub references: Vec<&'static ReferenceEntry>,
+    /// Formats of result files.
     pub formats: Vec<&'static FormatEntry>,
 }
 
 /// What a listing needs of an entry, whatever it builds.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryListing {
+    /// [`MethodEntry::name`].
     pub name: &'static str,
+    /// [`MethodEntry::summary`].
     pub summary: &'static str,
+    /// [`MethodEntry::source`].
     pub source: &'static str,
+    /// [`MethodEntry::order`].
     pub order: &'static str,
+    /// [`MethodEntry::options`].
     pub options: &'static [Spec],
+    /// [`MethodEntry::needs`].
     pub needs: fn(&Options) -> Needs,
 }
 
@@ -660,19 +781,19 @@ fn listed<T: ?Sized>(entries: &[&'static MethodEntry<T>]) -> Vec<EntryListing> {
 }
 
 impl Registry {
-    /// One more kind of simulator.
+    /// Adds a kind of simulator.
     pub fn add_source(&mut self, source: impl Source + 'static) {
         self.sources.push(Arc::new(source));
     }
 
-    /// All kinds of simulators, with the formats that are here.
+    /// All kinds of simulators, with the registered formats.
     pub fn kinds(&self) -> impl Iterator<Item = Arc<dyn Source>> {
         let kind =
             |kind: &Arc<dyn Source>| kind.with_formats(&self.formats).unwrap_or_else(|| Arc::clone(kind));
         self.sources.iter().map(kind)
     }
 
-    /// For messages about a source that no kind claims.
+    /// The known kinds, for messages about a source that no kind claims.
     pub fn known_kinds(&self) -> String {
         let kinds: Vec<String> =
             self.kinds().map(|kind| format!("`{}` ({})", kind.name(), kind.summary())).collect();

@@ -1,20 +1,22 @@
-//! Rows of numbers that one thread puts in and another one takes out, column by column in a ring of words. Here rather
-//! than beside its files because it is executed for every row.
+//! A ring buffer of rows between two threads, column by column. In this crate rather than with the result formats because
+//! it is executed for every row.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The words of a ring. Rows are numbered from the beginning of all rows, and stand at their number modulo the stride.
+/// The words of a ring buffer. Rows are numbered from the start of the run; row n is at n modulo the stride.
 #[derive(Debug, Clone, Copy)]
 pub struct Ring<'a> {
+    /// Bits of doubles; at least columns times stride.
     pub words: &'a [AtomicU64],
+    /// Numbers per row.
     pub columns: usize,
-    /// From one column to the next, in rows: as many have room.
+    /// From one column to the next, in rows: the capacity.
     pub stride: usize,
 }
 
 impl Ring<'_> {
-    /// Writes one row; who reads it must be told afterwards.
+    /// Writes one row; the caller has to synchronise with the reader afterwards.
     pub fn put(self, number: u64, row: &[f64]) {
         let mut at = (number % self.stride as u64) as usize;
         for value in row {
@@ -33,7 +35,7 @@ impl Ring<'_> {
         }
     }
 
-    /// Reads rows of one column, over what `into` holds.
+    /// Reads rows of one column; `into` is overwritten.
     pub fn copy_column(self, column: usize, rows: Range<u64>, into: &mut Vec<f64>) {
         let words = &self.words[column * self.stride..][..self.stride];
         let (first, count) = ((rows.start % self.stride as u64) as usize, (rows.end - rows.start) as usize);
@@ -59,8 +61,8 @@ mod tests {
             let first = (number + 1).saturating_sub(7);
             for (column, sign) in [(0, 1.0), (1, -1.0)] {
                 ring.copy_column(column, first..number + 1, &mut out);
-                let wanted: Vec<f64> = (first..=number).map(|number| sign * number as f64).collect();
-                assert_eq!(out, wanted);
+                let expected: Vec<f64> = (first..=number).map(|number| sign * number as f64).collect();
+                assert_eq!(out, expected);
             }
         }
         ring.put_column(1, 40, &[0.5; 7]);

@@ -1,18 +1,22 @@
-//! What is assumed about an input over one window: a cubic in seconds since the window's start.
+//! An input over one window, extrapolated or interpolated: a cubic in seconds since the window's start.
 
 use std::ops::{Add, AddAssign, Mul};
 
+/// Coefficients of 1, s, s^2 and s^3.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Segment(pub [f64; 4]);
 
 impl Segment {
+    /// The sum of nothing.
     pub const ZERO: Segment = Segment([0.0; 4]);
 
+    /// A zero-order hold.
     #[inline]
     pub const fn constant(value: f64) -> Segment {
         Segment([value, 0.0, 0.0, 0.0])
     }
 
+    /// A first-order hold.
     #[inline]
     pub const fn line(value: f64, slope: f64) -> Segment {
         Segment([value, slope, 0.0, 0.0])
@@ -99,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_is_the_same_cubic() {
+    fn a_shifted_segment_is_the_same_cubic() {
         let cubic = Segment([1.0, -2.0, 0.5, 3.0]);
         assert_eq!(cubic.after(0.0), cubic);
         for s in [0.0, 0.3, -0.7] {

@@ -1,4 +1,4 @@
-//! The contract of a simulator: five methods that every one has, and abilities that some have.
+//! The interface of a simulator: five methods that all have, and optional abilities.
 
 mod abilities;
 mod memory;
@@ -15,19 +15,19 @@ use crate::line::LineEnd;
 use crate::segment::Segment;
 use crate::time::{Time, Window};
 
-/// Something that steps through time: an FMU, a model, a table, or one of them with something around it.
+/// Something that steps through time: an FMU, a model, a table, or a decorator around one of them.
 ///
 /// Legal order of calls: `initialize` once; then `set_inputs`, `get_outputs`, `do_step` and the methods of abilities in any
 /// order, always from the thread that the simulator is pinned to. [`Rollback::check`] at most once, before the first
 /// `do_step`, and after it [`Lifecycle::exit_initialization`], if at all.
 ///
-/// What only some simulators can do is an ability, a small trait behind a getter. A getter says `Some` or `None` for good
-/// once the plan has been made, has no side effect, and answers before `initialize`, too.
+/// What only some simulators can do is an ability, a small trait behind a getter. Whether a getter returns `Some` is fixed
+/// once the plan has been made; it has no side effect and may be called before `initialize`.
 ///
 /// ```
 /// use cosimo_core::simulator::{Memory, Rollback, SerializeState};
 /// use cosimo_core::{
-///     Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Time, Window,
+///     Abilities, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError, StepResult, Time, Window,
 /// };
 ///
 /// /// y' = u, without error for any segment.
@@ -45,17 +45,17 @@ use crate::time::{Time, Window};
 ///         Ok(())
 ///     }
 ///     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
-///         Ok(()) // y does not answer u at once
+///         Ok(()) // no direct feed-through from u to y
 ///     }
-///     fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+///     fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
 ///         self.y.now[0] += inputs.segments[0].integral(window.size);
-///         Ok(Reached::end_of(window, 1))
+///         Ok(StepResult::end_of(window, 1))
 ///     }
 ///     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
 ///         out.values.copy_from_slice(&self.y.now);
 ///         Ok(())
 ///     }
-///     // All that changes lies in one memory, which can be saved, restored and written to a file.
+///     // The whole state is in one memory, which can be saved, restored and serialized.
 ///     fn rollback(&mut self) -> Option<&mut dyn Rollback> {
 ///         Some(&mut self.y)
 ///     }
@@ -79,22 +79,22 @@ use crate::time::{Time, Window};
 /// # assert_eq!(values, [1.0]);
 /// ```
 pub trait Simulator: Send {
-    /// Ports, and facts about what it can do.
+    /// Ports and capabilities.
     fn interface(&self) -> &Interface;
 
     /// Initialises at the start of the run.
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError>;
 
-    /// Takes new inputs at an instant without letting time pass, and handles an event that is due there.
+    /// Sets inputs at a communication point without a step, and handles an event that is due there.
     fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError>;
 
-    /// Moves from the start of the window to its end, or to an event before it.
+    /// Steps from the start of the window to its end, or to an event before it.
     fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError>;
 
-    /// The outputs at the present instant, with the inputs last seen.
+    /// The outputs at the current communication point, with the inputs last set.
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
 
-    /// `do_step`, and `get_outputs` if that reached the window's end: what almost every step wants, in one call.
+    /// `do_step`, and `get_outputs` if the window's end was reached: the usual step, in one call.
     #[inline]
     fn do_step_and_get_outputs(
         &mut self,
@@ -109,37 +109,37 @@ pub trait Simulator: Send {
         Ok(reached)
     }
 
-    /// Outputs that drive nothing but discrete inputs and parameters, so that values between two recorded ones mean
-    /// nothing. Called before `initialize`, at most once; the interface shows what became of it.
+    /// Outputs that drive only discrete inputs and parameters, so that interpolation between recorded values is wrong.
+    /// Called before `initialize`, at most once; the interface shows the result.
     fn hold_outputs(&mut self, _outputs: &[usize]) {}
 
-    /// A decorator names the simulator inside for every ability that it leaves as it is. An ability that it has to know of
-    /// it implements itself, and one that it destroys it does not name.
-    fn inner(&mut self, _asked: Ability) -> Option<&mut dyn Simulator> {
+    /// A decorator returns the inner simulator for every ability that it forwards unchanged, and `None` for those that it
+    /// implements itself or does not support.
+    fn inner(&mut self, _ability: Ability) -> Option<&mut dyn Simulator> {
         None
     }
 
-    /// Phases beside stepping: initialization that ends late, warnings, a wish to end the simulation.
+    /// Phases beside stepping: initialization that ends late, warnings, a request to end the simulation.
     fn lifecycle(&mut self) -> Option<&mut dyn Lifecycle> {
         self.inner(Ability::Lifecycle)?.lifecycle()
     }
 
-    /// Saves and restores its state.
+    /// Saving and restoring its state.
     fn rollback(&mut self) -> Option<&mut dyn Rollback> {
         self.inner(Ability::Rollback)?.rollback()
     }
 
-    /// Writes its state to bytes that outlive the process.
+    /// Serialization of its state.
     fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
         self.inner(Ability::SerializeState)?.serialize_state()
     }
 
-    /// Has events that `set_inputs` handles where they are due.
+    /// Events, which `set_inputs` handles where they are due.
     fn events(&mut self) -> Option<&mut dyn Events> {
         self.inner(Ability::Events)?.events()
     }
 
-    /// Ports for texts and bytes.
+    /// Ports for strings and binaries.
     fn bytes(&mut self) -> Option<&mut dyn Bytes> {
         self.inner(Ability::Bytes)?.bytes()
     }
@@ -164,7 +164,7 @@ pub trait Simulator: Send {
         self.inner(Ability::States)?.states()
     }
 
-    /// Its equations, as far as the interface promises insight.
+    /// Its equations, as far as [`Interface::state_space_access`] promises.
     fn state_space(&mut self) -> Option<&mut dyn StateSpace> {
         self.inner(Ability::StateSpace)?.state_space()
     }
@@ -174,56 +174,63 @@ pub trait Simulator: Send {
         self.inner(Ability::Locals)?.locals()
     }
 
-    /// Steps of its own that are longer than the windows of the others.
+    /// Steps of its own that are longer than the windows.
     fn multi_rate(&mut self) -> Option<&mut dyn MultiRate> {
         self.inner(Ability::MultiRate)?.multi_rate()
     }
 }
 
+/// What is fixed for a whole run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setup {
+    /// Start of the run.
     pub start: Time,
     /// `None` where the run is open-ended or may pass its end.
     pub stop: Option<Time>,
-    /// Whoever stops at an event inside a window is met there by everybody else.
+    /// If a simulator stops at an event inside a window, all others are stepped to that instant too.
     pub stop_at_events: bool,
-    /// A state may be restored that was saved before the present instant, because steps are rejected, repeated or
-    /// tried. Where this is false, `restore` is called for no instant before the present one.
+    /// Steps may be rejected, repeated or tried, so that `restore` goes back in time. Where this is false, `restore` is
+    /// called only at the instant of the save.
     pub rewinds: bool,
 }
 
-/// Which of the saved states: Richardson's second half must not overwrite the bookmark of the attempt.
+/// Slots for saved states: the second half step of Richardson must not overwrite the start of the attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
+    /// The start of the attempt, to reject it.
     Attempt,
+    /// The start of a window inside the attempt, to iterate over it.
     Window,
-    /// For derivatives by differences, inside an attempt.
+    /// For finite differences, inside an attempt.
     Jacobian,
-    /// For analysis, around one.
+    /// For analysis, around an attempt.
     Probe,
 }
 
 impl Slot {
+    /// Number of slots.
     pub const COUNT: usize = 4;
 
+    /// Index into arrays with one entry per slot.
     pub fn index(self) -> usize {
         self as usize
     }
 }
 
-/// What a simulator is given: one segment per input.
+/// Inputs of a simulator over a window: one segment each.
 #[derive(Debug, Clone, Copy)]
 pub struct Inputs<'a> {
+    /// Per input.
     pub segments: &'a [Segment],
-    /// Inputs that are efforts of lines follow from these instead, with the simulator's own flow at each instant it looks
-    /// at. Only those who can are given any.
+    /// Ends of lines: these inputs are efforts that follow from the simulator's own flow at each instant. Empty unless
+    /// [`Abilities::wave_boundary`](crate::Abilities::wave_boundary).
     pub ends: &'a [LineEnd<'a>],
-    /// One step of its own is enough, however far from the end of the window, and no step is longer than the window.
-    /// Only those who take lines are asked so.
+    /// Return after one step of its own solver, however far from the end of the window. Only with `wave_boundary`.
     pub return_each_internal_step: bool,
 }
 
 impl<'a> Inputs<'a> {
+    /// Segments alone, without lines.
     pub fn of(segments: &'a [Segment]) -> Inputs<'a> {
         Inputs { segments, ends: &[], return_each_internal_step: false }
     }
@@ -238,22 +245,27 @@ impl<'a> Inputs<'a> {
 /// Where outputs go. `slopes` is empty unless the simulator offers slopes.
 #[derive(Debug)]
 pub struct Outputs<'a> {
+    /// Per output.
     pub values: &'a mut [f64],
+    /// Time derivatives, per output.
     pub slopes: &'a mut [f64],
 }
 
+/// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepResult {
+    /// The end of the window, or an event before it.
     pub to: Time,
-    /// No later window may cross this instant before it was reached.
+    /// The next time event: no window may go past it.
     pub next_event: Option<Time>,
     /// An event is due at `to`: outputs are those before it, and `set_inputs` handles it.
     pub event: bool,
-    /// Evaluations of the right-hand side; never rewound.
+    /// Evaluations of the right-hand side, also of rejected steps.
     pub evaluations: u64,
 }
 
 impl StepResult {
+    /// The window was completed without an event.
     pub fn end_of(window: Window, evaluations: u64) -> StepResult {
         StepResult { to: window.to, next_event: None, event: false, evaluations }
     }

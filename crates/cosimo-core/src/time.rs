@@ -8,6 +8,7 @@ use std::fmt;
 pub struct Time(f64);
 
 impl Time {
+    /// 0 s.
     pub const ZERO: Time = Time(0.0);
 
     /// `None` for NaN.
@@ -15,6 +16,7 @@ impl Time {
         (!seconds.is_nan()).then_some(Time(seconds))
     }
 
+    /// As a plain number.
     #[inline]
     pub fn seconds(self) -> f64 {
         self.0
@@ -47,11 +49,14 @@ impl fmt::Display for Time {
     }
 }
 
-/// One macro step. `size` is what was asked for, `to - from` is that after rounding: methods use `size`.
+/// One macro step. `size` is the exact step size, `to - from` the same after rounding: methods use `size`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
+    /// The communication point at its start.
     pub from: Time,
+    /// The next communication point.
     pub to: Time,
+    /// In seconds.
     pub size: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What is known about outputs: the last few samples of each, committed ones first, then tentative ones.
+//! The last few samples of outputs: committed ones first, then tentative ones.
 //!
 //! All outputs of an island share its communication points, so the instants are kept once and the values
 //! level by level: reading the newest values of neighbouring outputs touches neighbouring memory. An output
@@ -6,12 +6,15 @@
 
 use crate::time::Time;
 
-/// Samples kept per output. The longest fit needs three, tentative samples two more.
+/// Samples kept per output. The longest extrapolation needs three, tentative samples two more.
 pub const DEPTH: usize = 8;
 
+/// An output at a communication point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
+    /// Seconds.
     pub t: f64,
+    /// Value.
     pub y: f64,
     /// NaN where the simulator offers none.
     pub slope: f64,
@@ -30,13 +33,13 @@ pub struct Traces {
     ahead: NewestLevel,
     /// Per output, where some are ahead and some are not.
     marks: Vec<bool>,
-    /// Per output: levels before this one lie behind a jump, and say nothing about what comes after it.
+    /// Per output: levels before this one precede a jump and must not be used for extrapolation.
     since: Vec<usize>,
-    /// Some slope was ever put; without any, all of them stay NaN and need no care.
+    /// Some slope was ever put; without any, all of them stay NaN.
     sloped: bool,
 }
 
-/// Who has a sample of the newest level. Most often all or nobody, which needs no mark per output.
+/// Which outputs have a sample of the newest level: usually all or none, which needs no mark per output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NewestLevel {
     Empty,
@@ -54,6 +57,7 @@ pub struct Trace<'a> {
 }
 
 impl Traces {
+    /// Empty, for so many outputs.
     pub fn new(outputs: usize) -> Traces {
         Traces {
             outputs,
@@ -69,6 +73,7 @@ impl Traces {
         }
     }
 
+    /// How many outputs there are.
     pub fn outputs(&self) -> usize {
         self.outputs
     }
@@ -89,7 +94,7 @@ impl Traces {
             self.slopes[at..at + slopes.len()].copy_from_slice(slopes);
             self.sloped = true;
         } else if self.sloped {
-            // Levels are reused, and a slope of eight steps ago must not look like today's.
+            // Levels are reused, and a slope of eight steps ago must not remain.
             self.slopes[at..at + values.len()].fill(f64::NAN);
         }
         if values.len() == self.outputs {
@@ -103,19 +108,18 @@ impl Traces {
         }
     }
 
-    /// Tentative becomes committed.
+    /// Commits tentative samples.
     pub fn commit(&mut self) {
         self.committed = self.opened;
     }
 
-    /// Forgets all tentative samples.
+    /// Drops all tentative samples.
     pub fn discard(&mut self) {
         self.opened = self.committed;
         self.ahead = NewestLevel::Full;
     }
 
-    /// Puts committed samples of the newest level right, because something jumped there; those before the jump are
-    /// never looked at again.
+    /// Replaces committed samples of the newest level after an event; those before the jump are never used again.
     pub fn jump(&mut self, values: &[f64], slopes: &[f64], jumps: impl Fn(usize) -> bool) {
         let at = (self.opened - 1) % DEPTH * self.outputs;
         for (output, value) in values.iter().enumerate() {
@@ -136,7 +140,7 @@ impl Traces {
         self.level(0)
     }
 
-    /// The values `k` levels back, whoever is ahead.
+    /// The values `k` levels back, also of outputs that have no sample of the newest level yet.
     #[inline]
     pub fn level(&self, k: usize) -> &[f64] {
         let at = (self.opened + DEPTH - 1 - k) % DEPTH * self.outputs;
@@ -165,6 +169,7 @@ impl Traces {
         &self.slopes[at..at + self.outputs]
     }
 
+    /// The counterpart of [`Traces::level_mut`].
     pub fn slopes_mut(&mut self, k: usize) -> &mut [f64] {
         let at = (self.opened + DEPTH - 1 - k) % DEPTH * self.outputs;
         &mut self.slopes[at..at + self.outputs]
@@ -178,11 +183,12 @@ impl Traces {
         }
     }
 
-    /// How many levels can be looked back on.
+    /// How many levels are available.
     pub fn levels(&self) -> usize {
         self.opened.min(DEPTH)
     }
 
+    /// The samples of one output.
     #[inline]
     pub fn trace(&self, output: usize) -> Trace<'_> {
         let ahead = match self.ahead {
@@ -221,12 +227,13 @@ impl Traces {
 }
 
 impl Trace<'_> {
-    /// How many samples there are to look at.
+    /// How many samples are available.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
+    /// Whether there is no sample yet.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -254,7 +261,7 @@ impl Trace<'_> {
         sum
     }
 
-    /// The newest value, without its instant: all that `hold` needs.
+    /// The newest value: all that a zero-order hold needs.
     #[inline]
     pub fn newest(&self) -> f64 {
         self.traces.values[(self.newest - 1) % DEPTH * self.traces.outputs + self.output]

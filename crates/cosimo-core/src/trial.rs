@@ -1,17 +1,16 @@
-//! Trials: simulators that are executed only to learn something about them, as forecasts and rehearsals of rollback do.
-//! A simulator that dies there must not take the caller with it. How a trial is kept apart is a matter of the operating
-//! system, so this is only where it is asked for: a program installs an [`Isolation`]; without one, trials run in place.
+//! Trials: simulators that are executed only to be examined, as forecasts and rollback tests do. A crash there must not
+//! end the process. How a trial is isolated depends on the operating system, so this is only the hook: a program installs
+//! an [`Isolation`]; without one, trials run in place.
 
 use std::sync::OnceLock;
 
-/// Runs a task such that the caller survives it, however the task ends.
+/// Runs a task such that a crash of it does not end the caller.
 pub trait Isolation: Sync {
-    /// The answer of the task, or how it died. `None` where the task cannot be kept apart here and now; it was not begun
-    /// then.
+    /// The result of the task, or how it crashed. `None` where isolation is not possible; the task was not started then.
     fn isolate(&self, task: &mut dyn FnMut() -> Vec<u8>) -> Option<Result<Vec<u8>, Crash>>;
 }
 
-/// The end of a trial that took its process with it.
+/// A trial that crashed its process.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{what}", simulator.as_ref().map_or(String::new(), |name| format!("`{name}` ")))]
 pub struct Crash {
@@ -23,14 +22,13 @@ pub struct Crash {
 
 static ISOLATION: OnceLock<&'static dyn Isolation> = OnceLock::new();
 
-/// Keeps all later trials of this process apart. Whether that can be done is for the program to know, not for libraries
-/// in it; the first call counts.
+/// Isolates all later trials of this process. For programs, not for libraries; only the first call has an effect.
 pub fn use_isolation(isolation: &'static dyn Isolation) {
     let _ = ISOLATION.set(isolation);
 }
 
-/// Runs a task apart, as [`Isolation::isolate`] does; `None` where it has to run in place. What the task changes is lost
-/// with its process: only the answer comes back.
+/// Runs a task isolated, as [`Isolation::isolate`] does; `None` where it has to run in place. Changes that the task makes
+/// are lost with its process: only the result comes back.
 pub fn isolated(task: &mut dyn FnMut() -> Vec<u8>) -> Option<Result<Vec<u8>, Crash>> {
     ISOLATION.get()?.isolate(task)
 }

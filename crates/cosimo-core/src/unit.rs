@@ -1,9 +1,8 @@
-//! Units of ports: read from text, compared by dimension, converted by factor and offset.
+//! Physical units of ports: parsed from text, compared by dimension, converted by factor and offset.
 //!
-//! The radian counts as dimensionless, so that torque times angular velocity is a power. The name of a unit with an
-//! offset (degC) does not tell a level of temperature from a difference. A wire joins two *levels*, so it converts with
-//! the offset; a power is made of neither, so bonds refuse such units; and inside a product (`W/degC`), where it could
-//! only be a difference, it is not known.
+//! The radian counts as dimensionless, so that torque times angular velocity is a power. A unit with an offset (degC)
+//! may mean a level of temperature or a difference. Connections join *levels*, so they convert with the offset; bonds
+//! refuse such units; and inside a product (`W/degC`), where it could only be a difference, it is not known.
 
 use std::fmt;
 
@@ -16,9 +15,12 @@ pub const BASE_UNITS: [&str; 7] = ["kg", "m", "s", "A", "K", "mol", "cd"];
 /// kg m^2 s^-3.
 pub const POWER: Dimension = [1, 2, -3, 0, 0, 0, 0];
 
+/// A physical unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unit {
+    /// As it was spelled.
     pub text: String,
+    /// In SI base units.
     pub dimension: Dimension,
     /// How many SI units one of this is.
     pub factor: f64,
@@ -88,16 +90,22 @@ const PREFIXES: &[(&str, f64)] = &[
     ("G", 1e9),
 ];
 
-/// A kind of power: dimensions of effort and flow, and what people call such ports.
+/// A kind of power: dimensions of effort and flow, and usual names of such ports.
 #[derive(Debug)]
 pub struct Domain {
+    /// Effort and flow, for messages.
     pub words: &'static str,
+    /// Dimension of the effort.
     pub effort: Dimension,
+    /// Dimension of the flow.
     pub flow: Dimension,
+    /// Usual names of efforts, in lower case.
     pub efforts: &'static [&'static str],
+    /// Usual names of flows, in lower case.
     pub flows: &'static [&'static str],
 }
 
+/// Kinds of power that bonds are recognised by.
 pub const DOMAINS: &[Domain] = &[
     Domain {
         words: "force and velocity",
@@ -193,12 +201,13 @@ impl Unit {
         Ok(Unit { text: text.trim().to_owned(), dimension, factor, offset: 0.0 })
     }
 
-    /// What a level in this unit is in the other one: times a gain, plus an offset. Both are of one dimension.
+    /// Gain and offset that convert a level in this unit to the other one. Both are of one dimension.
     pub fn conversion(&self, to: &Unit) -> (f64, f64) {
         // Equal numbers divide to 1 and subtract to 0 exactly, so that equal units change nothing.
         (self.factor / to.factor, (self.offset - to.offset) / to.factor)
     }
 
+    /// Dimension of a product of two quantities.
     pub fn product(&self, other: &Unit) -> Dimension {
         std::array::from_fn(|i| self.dimension[i] + other.dimension[i])
     }
@@ -281,7 +290,7 @@ mod tests {
             let (gain, offset) = unit(from).conversion(&unit(to));
             gain * level + offset
         };
-        for (from, to, level, wanted) in [
+        for (from, to, level, expected) in [
             ("degC", "K", 20.0, 293.15),
             ("K", "degC", 0.0, -273.15),
             ("degF", "degC", 212.0, 100.0),
@@ -289,7 +298,7 @@ mod tests {
             ("degC", "mK", 1.0, 274_150.0),
             ("km/h", "m/s", 36.0, 10.0),
         ] {
-            assert!((convert(from, to, level) - wanted).abs() < 1e-9, "{level} {from} in {to}");
+            assert!((convert(from, to, level) - expected).abs() < 1e-9, "{level} {from} in {to}");
         }
         assert_eq!(unit("degF").conversion(&unit("°F")), (1.0, 0.0));
     }

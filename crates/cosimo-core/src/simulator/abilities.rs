@@ -1,4 +1,4 @@
-//! What only some simulators can do, each ability a small trait. [`Simulator`] has a getter for each.
+//! Optional abilities of simulators, each a small trait. [`Simulator`] has a getter for each.
 
 use super::{Inputs, Outputs, Simulator, Slot, StepResult};
 use crate::error::SimulatorError;
@@ -8,55 +8,70 @@ use crate::time::{Time, Window};
 /// Names of the abilities, for [`Simulator::inner`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ability {
+    /// [`Simulator::lifecycle`].
     Lifecycle,
+    /// [`Simulator::rollback`].
     Rollback,
+    /// [`Simulator::serialize_state`].
     SerializeState,
+    /// [`Simulator::events`].
     Events,
+    /// [`Simulator::bytes`].
     Bytes,
+    /// [`Simulator::parameters`].
     TunableParameters,
+    /// [`Simulator::jacobian`].
     Jacobian,
+    /// [`Simulator::integrals`].
     StepIntegrals,
+    /// [`Simulator::states`].
     States,
+    /// [`Simulator::state_space`].
     StateSpace,
+    /// [`Simulator::locals`].
     Locals,
+    /// [`Simulator::multi_rate`].
     MultiRate,
 }
 
 /// Phases of FMUs beside stepping.
 pub trait Lifecycle {
-    /// Ends initialization, if it did not end yet; whether outputs may differ now from what they were in it.
+    /// Leaves initialization mode, if not left yet; whether outputs may have changed thereby.
     fn exit_initialization(&mut self) -> Result<bool, SimulatorError>;
 
-    /// Warnings once it is initialised, such as parameters that it did not take: codes of messages, with words.
+    /// Warnings after initialization, such as parameters that were not accepted: code and message.
     fn notices(&mut self) -> Vec<(&'static str, String)>;
 
-    /// The function by which it asks to end the simulation where it stands: a regular end. Asked where `do_step` tells of
-    /// an event or stops before the end of the window, and after `set_inputs`.
+    /// The function by which it requested the end of the simulation at the current instant, if it did. Called after
+    /// `set_inputs`, and where `do_step` reports an event or stops before the end of the window.
     fn ending(&mut self) -> Option<&'static str>;
 }
 
-/// `restore` brings back everything that `do_step`, `set_inputs` and `get_outputs` can see, the inputs held at the end of
+/// `restore` brings back everything that `do_step`, `set_inputs` and `get_outputs` depend on, the inputs held at the end of
 /// the last step included.
 pub trait Rollback {
+    /// Copies the state into a slot, over what was there.
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
+    /// Goes back to the state in a slot, which stays filled.
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
-    /// Tries on the given window whether `restore` brings back what `save` kept, and is afterwards as it was.
-    /// Simulators that were tested elsewhere need no trial.
+    /// Tests on the given window whether `restore` brings back what `save` stored; the state afterwards is that before.
+    /// Simulators that are tested elsewhere need not implement it.
     fn check(&mut self, _window: Window, _inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
         Ok(RollbackCheck::Untried)
     }
 }
 
-/// What a trial of rollback showed.
+/// Result of a rollback test.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum RollbackCheck {
+    /// Not tested.
     #[default]
     Untried,
     /// The repeated step gave the same bits.
     Exact,
-    /// It gave almost the same, or could not be tried: in words.
+    /// The repeated step differed slightly, or the test was impossible: the reason.
     Doubtful(String),
 }
 
@@ -65,32 +80,35 @@ pub trait SerializeState {
     /// Appends the state.
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
 
+    /// Replaces the state by one that `serialize` wrote; an error leaves it unchanged.
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
 }
 
+/// State and time events.
 pub trait Events {
-    /// The next event that it knows of, after `set_inputs`.
+    /// The next time event, after `set_inputs`.
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError>;
 }
 
-/// Texts and bytes, by their places among the ports of the interface that carry such.
+/// Strings and binaries, by index into `byte_inputs` and `byte_outputs` of the interface.
 pub trait Bytes {
-    /// What has arrived at a port. It holds from the next `set_inputs` or `do_step` on.
+    /// Sets an input. It takes effect with the next `set_inputs` or `do_step`.
     fn set_bytes(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError>;
 
-    /// What a port shows at the present instant; `into` is overwritten.
+    /// Reads an output at the current instant; `into` is overwritten.
     fn get_bytes(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
 }
 
+/// Parameters with FMI's variability `tunable`.
 pub trait TunableParameters {
-    /// Changes one of the tunable parameters of the interface at the present instant. Never inside a step that may be
-    /// taken back.
+    /// Sets one of the tunable parameters of the interface at the current instant. Never inside a step that may be rolled
+    /// back.
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError>;
 }
 
 /// The interface Jacobian.
 pub trait Jacobian {
-    /// Derivatives of outputs by inputs, row by row, at the present state and the inputs last seen.
+    /// Derivatives of outputs by inputs, row by row, at the current state and the inputs last set.
     fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError>;
 }
 
@@ -122,19 +140,22 @@ pub trait StepIntegrals: Simulator {
 
 /// Continuous states, for probing.
 pub trait States {
+    /// How many there are; constant.
     fn count(&mut self) -> usize;
+    /// Reads all of them.
     fn get(&mut self, x: &mut [f64]);
+    /// Writes all of them.
     fn set(&mut self, x: &[f64]);
 }
 
-/// The equations x' = f(x, u) and y = g(x, u) at the present instant. No call changes what others see of the
-/// simulator, and none allocates.
+/// The equations x' = f(x, u) and y = g(x, u) at the current instant. No call changes the simulator as seen from outside,
+/// and none allocates.
 pub trait StateSpace {
-    /// Where it is, and f and g there with the inputs in `u`. A simulator that cannot be asked about inputs that it has not
-    /// seen writes those into `u` that it saw last.
+    /// The current states, and f and g there with the inputs in `u`. A simulator that cannot evaluate other inputs than
+    /// those last set writes these into `u`.
     fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError>;
 
-    /// f and g elsewhere. Asked only where the interface says `anywhere`.
+    /// f and g at other states and inputs. Only with [`StateSpaceAccess::anywhere`](crate::StateSpaceAccess::anywhere).
     fn derivatives_and_outputs(
         &mut self,
         x: &[f64],
@@ -143,54 +164,57 @@ pub trait StateSpace {
         g: &mut [f64],
     ) -> Result<(), SimulatorError>;
 
-    /// Derivatives of f and g at the present states, with the inputs that `present` left. Asked only where the
+    /// Derivatives of f and g at the current states, with the inputs that `operating_point` left in `u`. Only where the
     /// interface offers derivatives.
     fn matrices(&mut self, u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError>;
 }
 
 /// Variables inside a simulator, such as local variables of an FMU.
 pub trait Locals {
-    /// All of them. There may be very many, so that this is asked only where a result may hold some of them.
+    /// All of them. There may be very many, so that this is called only where some may be recorded.
     fn list(&self) -> Vec<Local>;
 
-    /// Chooses the locals that `read` reads, by their places in the list. Before `initialize`.
+    /// Chooses the locals that `read` reads, by index into the list. Before `initialize`.
     fn choose(&mut self, places: &[usize]);
 
-    /// The chosen locals at the present instant, in the order in which they were chosen.
+    /// The chosen locals at the current instant, in the order of `choose`.
     fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError>;
 }
 
 /// A variable inside a simulator that nothing can be connected to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Local {
+    /// As the simulator calls it.
     pub name: String,
-    /// As its maker spells it; empty where that is not said.
+    /// Physical unit as the model spells it; empty where it is not known.
     pub unit: String,
 }
 
 /// A simulator with a step of its own.
 pub trait MultiRate {
-    /// The next `do_step` begins a step of its own that is longer than the window: it goes to the end of that at once, and
-    /// shows what lies between in this window and those that follow.
-    fn begin_long_step(&mut self, lead: LongStep);
+    /// The next `do_step` begins a step of its own that is longer than the window: the simulator computes all of it at
+    /// once, and interpolates its outputs in this window and those that follow.
+    fn begin_long_step(&mut self, long_step: LongStep);
 
-    /// Where it met an event in such a step. All simulators are then rewound, and its own step ends there the second time.
+    /// The instant of an event inside such a step. All simulators are then rolled back, and the repeated step ends there.
     fn event_inside_step(&self) -> Option<Time>;
 }
 
 /// A step that is longer than the window it begins with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongStep {
+    /// From the start of the window on.
     pub own: Window,
-    /// The degree of polynomial that those who hear of it get right, 1 or 2.
+    /// The degree of interpolation of its outputs, 1 or 2.
     pub degree: u32,
 }
 
-/// Abilities that the caller relies on: without one, an error.
+/// Getters for abilities that the caller relies on: without one, an error.
 macro_rules! needs {
     ($($need:ident = $getter:ident -> $ability:ident, $function:literal, $message:literal;)*) => {
         impl dyn Simulator + '_ {
-            $(pub fn $need(&mut self) -> Result<&mut dyn $ability, SimulatorError> {
+            $(/// The ability, or an error that names what is missing.
+            pub fn $need(&mut self) -> Result<&mut dyn $ability, SimulatorError> {
                 self.$getter().ok_or_else(|| SimulatorError::new($function, $message))
             })*
         }
@@ -199,16 +223,16 @@ macro_rules! needs {
 
 needs! {
     need_rollback = rollback -> Rollback, "save", "this simulator cannot save and restore its state";
-    need_serialize_state = serialize_state -> SerializeState, "freeze", "this simulator cannot write its state to bytes";
-    need_bytes = bytes -> Bytes, "bytes", "this simulator has no ports for texts or bytes";
-    need_parameters = parameters -> TunableParameters, "tune", "this simulator has no tunable parameters";
+    need_serialize_state = serialize_state -> SerializeState, "serialize_state", "this simulator cannot serialize its state";
+    need_bytes = bytes -> Bytes, "bytes", "this simulator has no ports for strings or binaries";
+    need_parameters = parameters -> TunableParameters, "set_parameter", "this simulator has no tunable parameters";
     need_jacobian = jacobian -> Jacobian, "jacobian", "this simulator declares no derivatives";
     need_integrals = integrals -> StepIntegrals, "integrals", "this simulator has no integrals of its outputs";
-    need_locals = locals -> Locals, "locals", "this simulator shows no variables beside its ports";
+    need_locals = locals -> Locals, "locals", "this simulator exposes no local variables";
 }
 
-/// The getters of an `impl Simulator`, as a list of what it can: `abilities! { self: events, rollback if self.exact }`. Each
-/// says that the simulator itself has the ability, always or on a condition.
+/// The getters of an `impl Simulator` as a list: `abilities! { self: events, rollback if self.exact }`. The simulator
+/// itself implements each of these abilities, always or on a condition.
 #[macro_export]
 macro_rules! abilities {
     ($this:ident: $($getter:ident $(if $able:expr)?),+ $(,)?) => {

@@ -1,14 +1,14 @@
-//! What a simulator remembers: the present values, and one copy per save slot.
+//! The state of a simulator: the current values, and one copy per save slot.
 //!
-//! Everything that `restore` must bring back lies in one place, so nothing can be forgotten.
+//! Everything that `restore` must bring back is in one place, so nothing can be forgotten.
 
 use super::{Rollback, SerializeState, Slot};
 use crate::error::SimulatorError;
 
-/// The present values and the saved ones.
+/// The current state and the saved ones.
 #[derive(Debug)]
 pub struct Memory<T> {
-    /// The present values.
+    /// The current state.
     pub now: T,
     saved: [T; Slot::COUNT],
     filled: [bool; Slot::COUNT],
@@ -54,9 +54,9 @@ impl<T: AsRef<[f64]> + AsMut<[f64]>> SerializeState for Memory<T> {
         let (chunks, rest) = from.as_chunks::<8>();
         if chunks.len() != now.len() || !rest.is_empty() {
             return Err(SimulatorError::new(
-                "thaw",
+                "deserialize_state",
                 format!(
-                    "the frozen state has {} bytes, this model and its parameters need {}",
+                    "the state has {} bytes, expected {} for this model and its parameters",
                     from.len(),
                     8 * now.len()
                 ),
@@ -92,10 +92,10 @@ mod tests {
         let mut memory = Memory::new([1.0, 2.0]);
         for wrong in [0, 15, 17, 24] {
             let error = memory.deserialize(&vec![0; wrong]).unwrap_err().to_string();
-            let wanted = format!(
-                "`thaw` failed: the frozen state has {wrong} bytes, this model and its parameters need 16"
+            let expected = format!(
+                "`deserialize_state` failed: the state has {wrong} bytes, expected 16 for this model and its parameters"
             );
-            assert_eq!(error, wanted);
+            assert_eq!(error, expected);
         }
         assert_eq!(memory.now, [1.0, 2.0]);
     }

@@ -33,13 +33,13 @@ fn a_limit_cuts_what_is_beyond_it_and_takes_up_what_is_beside_it() {
 }
 
 #[test]
-fn steps_of_ones_own_replace_windows_that_are_shorter() {
+fn multi_rate_steps_replace_windows_that_are_shorter() {
     let clock = Clock::starting_at(time(1.0));
-    let told = window(1.0, 0.25);
-    assert_eq!(clock.own(0.5, told, 0.25, Limit::None), clock.window(0.5, Limit::None));
-    assert_eq!(clock.own(0.5, told, 0.5, Limit::None), told);
-    assert_eq!(clock.own(0.5, told, 0.5 - 1e-12, Limit::None), told);
-    assert_eq!(clock.own(0.5, told, 0.25, Limit::At(time(1.3))).to, time(1.3));
+    let macro_step = window(1.0, 0.25);
+    assert_eq!(clock.own(0.5, macro_step, 0.25, Limit::None), clock.window(0.5, Limit::None));
+    assert_eq!(clock.own(0.5, macro_step, 0.5, Limit::None), macro_step);
+    assert_eq!(clock.own(0.5, macro_step, 0.5 - 1e-12, Limit::None), macro_step);
+    assert_eq!(clock.own(0.5, macro_step, 0.25, Limit::At(time(1.3))).to, time(1.3));
 }
 
 #[test]
@@ -96,28 +96,28 @@ fn sizes_fit_where_one_is_a_multiple_of_the_other() {
 }
 
 #[test]
-fn time_that_hardly_moves_is_noticed_after_many_steps_in_a_row() {
-    let mut crawl = StallDetector::between(1.0, 3.0);
-    assert_eq!(crawl.shortest(), 2e-12);
+fn a_stall_is_detected_after_many_short_steps_in_a_row() {
+    let mut detector = StallDetector::between(1.0, 3.0);
+    assert_eq!(detector.shortest(), 2e-12);
     for _ in 1..StallDetector::MOST {
-        assert!(!crawl.is_stalled(1e-12));
+        assert!(!detector.is_stalled(1e-12));
     }
-    assert!(crawl.is_stalled(1e-12));
-    assert!(!crawl.is_stalled(2e-12) && !crawl.is_stalled(1e-12));
+    assert!(detector.is_stalled(1e-12));
+    assert!(!detector.is_stalled(2e-12) && !detector.is_stalled(1e-12));
     assert_eq!(StallDetector::between(1.0, f64::INFINITY).shortest(), 0.0);
 }
 
 #[test]
-fn a_beat_strikes_once_for_all_instants_that_passed() {
-    let mut beat = OutputGrid::new(time(1.0), 0.5);
+fn a_grid_is_due_once_for_all_instants_that_passed() {
+    let mut grid = OutputGrid::new(time(1.0), 0.5);
     let mut clock = Clock::starting_at(time(1.0));
-    assert!(beat.is_due(&clock) && !beat.is_due(&clock));
+    assert!(grid.is_due(&clock) && !grid.is_due(&clock));
     clock.accept(clock.window(0.25, Limit::None));
-    assert!(!beat.is_due(&clock));
+    assert!(!grid.is_due(&clock));
     clock.accept(clock.window(1.5, Limit::None));
     // 1.5, 2.0 and 2.5 have passed.
-    assert!(beat.is_due(&clock) && !beat.is_due(&clock));
-    assert_eq!((beat.count(), beat.after(9).count()), (4, 9));
+    assert!(grid.is_due(&clock) && !grid.is_due(&clock));
+    assert_eq!((grid.count(), grid.after(9).count()), (4, 9));
 }
 
 /// Rounding is a part of the size of a step, whether it is a day or a microsecond.

@@ -1,4 +1,4 @@
-//! Ends of lines: what arrives, what is given back, and how delays grow.
+//! Ends of lines: arriving waves, repaid charge, and growing delays.
 
 use cosimo_core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
 use cosimo_core::stretch::Stretch;
@@ -98,24 +98,24 @@ fn stamps_are_forgotten_where_that_is_worth_moving_the_rest() {
 
 #[test]
 fn delays_are_given_up_where_steps_stay_shorter_than_the_shortest() {
-    let mut law = Stretch::new(8.0, 0.0);
+    let mut stretch = Stretch::new(8.0, 0.0);
     // Without a factor above one, short steps mean nothing.
     for _ in 0..300 {
-        assert_eq!(law.after(1.0, true, (0.0, 0.1), 1.0, false), 1.0);
+        assert_eq!(stretch.after(1.0, true, (0.0, 0.1), 1.0, false), 1.0);
     }
     // A step of the shortest delay is no short one.
     for _ in 0..300 {
-        assert_eq!(law.after(4.0, true, (0.0, 1.0), 1.0, false), 4.0);
+        assert_eq!(stretch.after(4.0, true, (0.0, 1.0), 1.0, false), 4.0);
     }
     for _ in 0..200 {
-        assert_eq!(law.after(4.0, true, (0.0, 0.5), 1.0, false), 4.0);
+        assert_eq!(stretch.after(4.0, true, (0.0, 0.5), 1.0, false), 4.0);
     }
-    assert!(!law.is_useless());
+    assert!(!stretch.is_useless());
     let mut copy = Stretch::new(8.0, 0.0);
-    copy.set_numbers(law.numbers());
-    assert_eq!(copy, law);
-    assert_eq!(law.after(4.0, true, (0.0, 0.5), 1.0, false), 1.0);
-    assert!(law.is_useless() && law.after(1.0, true, (9.0, 1.0), 1.0, true) == 1.0);
+    copy.set_numbers(stretch.numbers());
+    assert_eq!(copy, stretch);
+    assert_eq!(stretch.after(4.0, true, (0.0, 0.5), 1.0, false), 1.0);
+    assert!(stretch.is_useless() && stretch.after(1.0, true, (9.0, 1.0), 1.0, true) == 1.0);
     // A movement starts the count again.
     for _ in 0..200 {
         copy.after(4.0, false, (0.0, 0.5), 1.0, false);
@@ -126,11 +126,11 @@ fn delays_are_given_up_where_steps_stay_shorter_than_the_shortest() {
 
 #[test]
 fn delays_grow_after_a_rest_and_shrink_at_once() {
-    let mut law = Stretch::new(6.0, 0.5);
-    assert_eq!(law.after(4.0, false, (1.0, 1.0), 1.0, true), 2.0);
-    assert_eq!(law.after(2.0, true, (1.25, 1.0), 1.0, true), 2.0);
-    assert_eq!(law.after(2.0, true, (1.5, 1.0), 1.0, true), 4.0);
-    assert_eq!(law.after(4.0, true, (1.5, 1.0), 1.0, false), 4.0);
-    assert_eq!(law.after(4.0, true, (1.5, 1.0), 1.0, true), 6.0);
+    let mut stretch = Stretch::new(6.0, 0.5);
+    assert_eq!(stretch.after(4.0, false, (1.0, 1.0), 1.0, true), 2.0);
+    assert_eq!(stretch.after(2.0, true, (1.25, 1.0), 1.0, true), 2.0);
+    assert_eq!(stretch.after(2.0, true, (1.5, 1.0), 1.0, true), 4.0);
+    assert_eq!(stretch.after(4.0, true, (1.5, 1.0), 1.0, false), 4.0);
+    assert_eq!(stretch.after(4.0, true, (1.5, 1.0), 1.0, true), 6.0);
     assert_eq!((Stretch::shorter(1.5), Stretch::shorter(1.0), Stretch::shorter(0.5)), (1.0, 1.0, 0.5));
 }

@@ -1,4 +1,4 @@
-//! The nouns of the core against closed forms, each by its public face.
+//! Public types of the core against closed forms.
 
 mod clocks;
 mod couplings;

@@ -1,4 +1,4 @@
-//! Linear models in flat buffers: what is written by name is read by name.
+//! Linear models in flat buffers: each part is read where it was written.
 
 use crate::{time, window};
 use cosimo_core::dense::{multiply, phi, phi_work};

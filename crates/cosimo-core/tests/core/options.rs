@@ -129,7 +129,7 @@ fn entries_are_found_by_name() {
 }
 
 #[test]
-fn failed_steps_say_what_to_try() {
+fn failed_steps_have_hints() {
     let window = crate::window(1.0, 0.4);
     let unstable =
         StepError::NotFinite { simulator: "a".into(), output: "y".into(), window, value: f64::NAN };

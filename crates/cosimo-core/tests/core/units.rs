@@ -38,7 +38,7 @@ fn factors_of_units() {
 
 #[test]
 fn dimensions_are_described_in_base_units() {
-    for (text, words) in [
+    for (text, described) in [
         ("N", "kg m s^-2"),
         ("V", "kg m^2 s^-3 A^-1"),
         ("H", "kg m^2 s^-2 A^-2"),
@@ -48,7 +48,7 @@ fn dimensions_are_described_in_base_units() {
         ("m/s/s", "m s^-2"),
         ("m/(s2/kg)", "kg m s^-2"),
     ] {
-        assert_eq!(describe(Unit::parse(text).unwrap().dimension), words, "{text}");
+        assert_eq!(describe(Unit::parse(text).unwrap().dimension), described, "{text}");
     }
 }
 
