@@ -1,5 +1,7 @@
-//! The methods of Cosimo, one file each. Settings are fields, memory is lent by the engine, nothing here
-//! knows a thread, a file or another axis. To add a method: one file, and one line in its slice below.
+//! The co-simulation methods of Cosimo, one file each. Settings are fields, memory belongs to the engine; no method
+//! depends on threads, files or another axis. To add a method: one file, and one line in its slice below.
+
+#![deny(missing_docs)]
 
 use cosimo_core::method::{
     Correction, Estimate, ExtrapolationChoice, Iteration, JacobianSource, Partition, Steadiness,
@@ -56,7 +58,7 @@ const ESTIMATES: &[&MethodEntry<dyn Estimate>] = &[
     &estimate::richardson::ENTRY,
 ];
 
-const LAWS: &[&MethodEntry<dyn StepController>] = &[
+const CONTROLLERS: &[&MethodEntry<dyn StepController>] = &[
     &controller::fixed::ENTRY,
     &controller::integral::ENTRY,
     &controller::pi::ENTRY,
@@ -74,6 +76,6 @@ pub fn register(registry: &mut Registry) {
     registry.corrections.extend(CORRECTIONS);
     registry.jacobians.extend(JACOBIANS);
     registry.estimates.extend(ESTIMATES);
-    registry.controllers.extend(LAWS);
+    registry.controllers.extend(CONTROLLERS);
     registry.steadiness.extend(STEADINESS);
 }

@@ -1,4 +1,4 @@
-//! The step size stays as it is.
+//! Constant step size.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::StepController;
@@ -18,7 +18,7 @@ impl StepController for FixedStep {
 
 pub(crate) const ENTRY: MethodEntry<dyn StepController> = MethodEntry {
     name: "fixed",
-    summary: "the step size stays as it is",
+    summary: "constant step size",
     source: "-",
     order: "",
     options: &[],

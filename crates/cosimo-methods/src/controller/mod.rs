@@ -1,4 +1,4 @@
-//! From an error to a factor for the step size. I, PI and PID are coefficients of one law.
+//! Step controllers: a factor for the step size from the error. I, PI and PID differ in their coefficients only.
 
 pub(crate) mod fixed;
 pub(crate) mod integral;

@@ -1,4 +1,4 @@
-//! The one law behind I, PI and PID control of the step size.
+//! I, PI and PID control of the step size in one formula.
 //!
 //! factor = safety * e_n^-(kI + kP + kD) * e_(n-1)^(kP + 2 kD) * e_(n-2)^-kD, gains divided by the order of
 //! the error. Sources: Sadjina et al. 2017 (ECCO), Eq. (15); Söderlind 2003. The error of the step just
@@ -36,7 +36,7 @@ impl StepController for Soderlind {
 
     fn factor(&self, memory: &[f64], error: f64, order: u32) -> f64 {
         if error == 0.0 {
-            return f64::INFINITY; // whatever the past was: nothing speaks against the largest step
+            return f64::INFINITY; // the largest step, whatever the errors before
         }
         let order = f64::from(order);
         let (ki, kp, kd) = (self.integral / order, self.proportional / order, self.derivative / order);

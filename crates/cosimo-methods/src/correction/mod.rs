@@ -1,4 +1,4 @@
-//! Small segments on top of the assumed inputs.
+//! Corrections of extrapolated inputs.
 
 pub(crate) mod identified;
 pub(crate) mod nepce;

@@ -1,13 +1,13 @@
-//! Nearly energy-preserving coupling: pay back, one step late, the integral that extrapolation got wrong.
-//! It looks at no bond and works on any input.
+//! Nearly energy-preserving coupling: repays, one step late, the integral error of extrapolation. It needs no bond and
+//! works on any input.
 //!
 //! Source: Sadjina & Pedersen 2019 (NEPCE), Eq. (11), and Eq. (12) with direct feed-through. With
 //! feed-through the outputs themselves were computed from wrong inputs; the error of the inputs is then
-//! (1 - L J)^-1 times what the outputs show. Without an algebraic loop L J is nilpotent, and the inverse is
+//! (1 - L J)^-1 times the error of the outputs. Without an algebraic loop L J is nilpotent, and the inverse is
 //! the finite sum over the depth of the feed-through graph; with one it is computed.
 //!
-//! J comes from a Jacobian source or is found from inputs and outputs alone while the run goes on
-//! ([`crate::identify::finder`]): D of the linear models that can be relied upon, and 0 before there are any.
+//! J comes from a Jacobian source or is identified from inputs and outputs during the run
+//! ([`crate::identify::finder`]): D of the linear models in use, and 0 before there are any.
 
 use cosimo_core::dense::{add_product, invert};
 use cosimo_core::interface::Needs;
@@ -17,14 +17,16 @@ use cosimo_core::method::{
 use cosimo_core::registry::{MethodEntry, Options, Range, Spec};
 use cosimo_core::{Segment, Window};
 
-use crate::identify::finder::{Finder, FinderMemory, Head, heard_of, hears, mark_heard};
+use crate::identify::finder::{
+    Finder, FinderMemory, Head, connected_inputs, connected_outputs, mark_connected,
+};
 use crate::identify::workspace::{parts, parts_mut, total};
 
-/// Which books are kept.
+/// Which errors are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// What was not repaid stays owed and is divided by the upcoming step: under a changing step the
-    /// memoryless form leaves a lasting error.
+    /// The debt of all steps, divided by the upcoming step: under a changing step the memoryless form leaves a lasting
+    /// error.
     Account,
     /// As the tables of the paper need it: the newest error only, times the ratio of the two completed steps.
     Paper,
@@ -39,13 +41,13 @@ pub(crate) enum Feedthrough {
     Found(Finder),
 }
 
-/// Highest order of models that are found, and by what part of them answers may be wrong. Both as for `identified`.
+/// Highest order of identified models, and their allowed relative error. Both as for `identified`.
 const ORDER: usize = 4;
 const QUALITY: f64 = 0.01;
 const FORGETTING: f64 = 0.999;
-/// What an input does at once is nothing if it is less than this part of how an output usually changes: rounding.
+/// Feed-through below this fraction of the usual change of an output is rounding.
 const NOTHING: f64 = 1e-6;
-/// Windows to learn from, one after the other, before shares are uneven.
+/// Regular windows in a row before shares are uneven.
 const LEARNING: f64 = 3.0;
 
 pub(crate) struct Nepce {
@@ -55,15 +57,15 @@ pub(crate) struct Nepce {
     pub feedthrough: Feedthrough,
 }
 
-/// What is remembered where J is found: it, and what it was found from.
+/// Memory of the identification of J.
 struct JacobianSearch<T> {
     jacobian: T,
-    /// (1 - L J) times the debt: what it would be without feed-through.
+    /// (1 - L J) times the debt: the debt without feed-through.
     shown: T,
     found: FinderMemory<T>,
 }
 
-fn rooms<T>(finder: &Finder, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> JacobianSearch<T> {
+fn search_layout<T>(finder: &Finder, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> JacobianSearch<T> {
     JacobianSearch {
         jacobian: next(shape.squares[1]),
         shown: next(shape.inputs),
@@ -71,15 +73,15 @@ fn rooms<T>(finder: &Finder, shape: &Sizes, mut next: impl FnMut(usize) -> T) ->
     }
 }
 
-/// Without feed-through there is nothing to find.
-fn passes(shape: &Sizes) -> bool {
+/// Without feed-through J is zero.
+fn has_feedthrough(shape: &Sizes) -> bool {
     shape.feedthrough_depth > 0 || shape.looped
 }
 
 /// Memory: `error` of the last window (an integral under the account, a value under the paper form), then
 /// either the debt of all windows before it, or the last size and the ratio of the last two; then the search for J.
 impl Nepce {
-    /// How many numbers the books have.
+    /// How many numbers the errors have.
     fn books(&self, shape: &Sizes) -> usize {
         match self.form {
             Form::Account => 2 * shape.inputs,
@@ -87,28 +89,29 @@ impl Nepce {
         }
     }
 
-    /// The search for J, where there is one.
+    /// The identification of J, if enabled.
     fn finder(&self, shape: &Sizes) -> Option<&Finder> {
         match &self.feedthrough {
-            Feedthrough::Found(finder) if passes(shape) => Some(finder),
+            Feedthrough::Found(finder) if has_feedthrough(shape) => Some(finder),
             _ => None,
         }
     }
 
-    /// How much the search writes on the side.
+    /// Scratch memory of the identification.
     fn side(&self, shape: &Sizes) -> usize {
         self.finder(shape).map_or(0, |finder| shape.outputs + finder.work(shape))
     }
 
-    /// With the Jacobian that was found instead of one that was given.
+    /// With the identified Jacobian instead of that of a source.
     fn informed<'a>(&self, known: &CorrectionContext<'a>, searched: &'a [f64]) -> CorrectionContext<'a> {
         match self.finder(&known.shape) {
-            Some(finder) => with(known, rooms(finder, &known.shape, parts(searched)).jacobian),
+            Some(finder) => with(known, search_layout(finder, &known.shape, parts(searched)).jacobian),
             None => *known,
         }
     }
 
-    /// One more window for the models, and J out of those in use. What was owed when one came into use is owed with it.
+    /// Updates the models with one more window, and J from those in use. When a model comes into use, the debt is
+    /// converted to it.
     fn find(
         &self,
         finder: &Finder,
@@ -118,7 +121,7 @@ impl Nepce {
     ) {
         let (shape, inputs) = (&known.shape, known.shape.inputs);
         let debt = if self.form == Form::Account { &mut memory[inputs..] } else { &mut [] };
-        let mut search = rooms(finder, shape, parts_mut(searched));
+        let mut search = search_layout(finder, shape, parts_mut(searched));
         let before = *search.found.head(Head::Now);
         for (input, (shown, owed)) in search.shown.iter_mut().zip(&*debt).enumerate() {
             *shown = owed - through(&with(known, search.jacobian), input, debt);
@@ -152,7 +155,7 @@ impl Nepce {
                     matrix[row * inputs + column] = next[row] - through(known, row, next);
                 }
             }
-            // A loop without a solution says nothing about errors either.
+            // A singular loop gives no errors either.
             if invert(inputs, matrix, inverse) {
                 now.fill(0.0);
                 add_product(inverse, error, now);
@@ -187,7 +190,8 @@ fn through(known: &CorrectionContext<'_>, input: usize, error: &[f64]) -> f64 {
 
 impl Correction for Nepce {
     fn memory(&self, shape: &Sizes) -> usize {
-        let searched = self.finder(shape).map_or(0, |finder| total(|next| rooms(finder, shape, next)));
+        let searched =
+            self.finder(shape).map_or(0, |finder| total(|next| search_layout(finder, shape, next)));
         self.books(shape) + searched
     }
 
@@ -215,7 +219,7 @@ impl Correction for Nepce {
 
     fn learned(&self, shape: &Sizes, memory: &[f64]) -> Option<IdentificationStatus> {
         let finder = self.finder(shape)?;
-        Some(finder.learned(&rooms(finder, shape, parts(&memory[self.books(shape)..])).found))
+        Some(finder.status(&search_layout(finder, shape, parts(&memory[self.books(shape)..])).found))
     }
 
     fn scratch(&self, shape: &Sizes) -> usize {
@@ -238,7 +242,7 @@ impl Correction for Nepce {
         let known = &self.informed(known, searched);
         let mut gain = self.gain;
         if let Some(finder) = self.finder(&known.shape) {
-            let head = rooms(finder, &known.shape, parts(searched)).found.head;
+            let head = search_layout(finder, &known.shape, parts(searched)).found.head;
             let missing = head[Head::Now as usize] < head[Head::Wanted as usize];
             if missing && head[Head::Samples as usize] >= LEARNING {
                 gain *= finder.unevenness(head);
@@ -267,7 +271,7 @@ impl Correction for Nepce {
         let (memory, searched) = memory.split_at_mut(self.books(&known.shape));
         match self.form {
             Form::Account => {
-                // The last window's error joins the debt with the J of its own end, which is this window's start.
+                // The last window's error is added to the debt with the J at its end, which is this window's start.
                 let known = &self.informed(known, searched);
                 let (error, debt) = memory.split_at_mut(inputs);
                 for (debt, error) in debt.iter_mut().zip(self.errors(known, error, scratch)) {
@@ -281,16 +285,16 @@ impl Correction for Nepce {
             }
         }
         for input in 0..inputs {
-            // What was repaid is inside "applied". Inputs of others are written too, or their cells would
-            // look like a state that never decays.
+            // Repayments are part of "applied". Other inputs are written too, or their memory would look like a state
+            // that never decays.
             memory[input] = if known.corrected[input] {
                 let owed = record.true_integral(input, self.quadrature)
                     - record.applied_integral(input, self.quadrature);
                 match (self.form, known.own(input)) {
                     (Form::Account, _) => owed,
                     (Form::Paper, None) => owed / size,
-                    // A simulator with a longer step can be paid back only when it begins one: all that its last one
-                    // lost, window by window. The account sums up anyway.
+                    // A simulator with a longer step can be corrected only when it begins one: with the error of its
+                    // last one, summed up window by window. The account sums up anyway.
                     (Form::Paper, Some(own)) => {
                         let before = if own.begins { 0.0 } else { memory[input] };
                         before + owed / own.size
@@ -306,7 +310,7 @@ impl Correction for Nepce {
     }
 }
 
-/// One more window for the models, and J out of those in use.
+/// Updates the models with one more window, and J from those in use.
 fn renew(
     finder: &Finder,
     known: &CorrectionContext<'_>,
@@ -314,22 +318,22 @@ fn renew(
     search: &mut JacobianSearch<&mut [f64]>,
     scratch: &mut [f64],
 ) {
-    let (heard, work) = scratch.split_at_mut(known.shape.outputs);
-    mark_heard(known, heard);
+    let (connected, work) = scratch.split_at_mut(known.shape.outputs);
+    mark_connected(known, connected);
     let JacobianSearch { jacobian, found, .. } = search;
-    if let Some(change) = finder.observe(known, record, found, (heard, work)) {
-        finder.tell(known, change, record.window.to.seconds(), found, heard);
+    if let Some(change) = finder.observe(known, record, found, (connected, work)) {
+        finder.update_status(known, change, record.window.to.seconds(), found, connected);
     }
     jacobian.fill(0.0);
     let FinderMemory { models, fits, .. } = found;
-    finder.members(known, heard, |member| {
+    finder.members(known, connected, |member| {
         let Some((model, _)) = member.model(models) else { return };
         let least = NOTHING.max(member.quality(fits));
         let block = &known.blocks[member.simulator];
         let first = known.jacobian.starts[member.simulator];
-        for (i, output) in heard_of(known, heard, member.simulator).enumerate() {
+        for (i, output) in connected_outputs(known, connected, member.simulator).enumerate() {
             let row = first + (output - block.outputs.start) * block.inputs.len();
-            for (j, input) in hears(known, member.simulator).enumerate() {
+            for (j, input) in connected_inputs(known, member.simulator).enumerate() {
                 let d = model.d[i * model.inputs + j];
                 let (of_input, of_output) = member.usual(fits, j, i);
                 if (d * of_input).abs() > least * of_output {
@@ -367,7 +371,7 @@ fn feedthrough_of(source: &str) -> Feedthrough {
 
 pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "nepce",
-    summary: "repay, one step late, the integral lost by extrapolation",
+    summary: "repays, one step late, the integral error of extrapolation",
     source: "Sadjina & Pedersen 2019 (NEPCE), Eqs. (11) and (12)",
     order: "of the input, or one more",
     options: &[
@@ -395,8 +399,8 @@ pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
             "feedthrough",
             "off",
             &["off", "declared", "difference", "identified"],
-            "source of the interface Jacobian for outputs that depend on inputs at once; identified: from inputs and \
-             outputs alone while the run goes on, with steps of one size and held inputs",
+            "source of the interface Jacobian for outputs with direct feed-through; identified: from inputs and outputs \
+             during the run, with a constant step size and held inputs",
         ),
     ],
     needs: |options| match feedthrough_of(options.text("feedthrough")) {
@@ -512,7 +516,7 @@ mod tests {
         }
         let searched = &memory[nepce.books(&shape)..];
         let first = nepce.learned(&shape, &memory).unwrap().first;
-        (rooms(&finder, &shape, parts(searched)).jacobian.to_vec(), first)
+        (search_layout(&finder, &shape, parts(searched)).jacobian.to_vec(), first)
     }
 
     #[test]
@@ -525,7 +529,7 @@ mod tests {
         }
     }
 
-    /// Though nobody said that nothing passes.
+    /// Also where feed-through is declared but zero.
     #[test]
     fn nothing_is_found_where_nothing_passes() {
         let (jacobian, first) = found(0.0, |_| SIZE);

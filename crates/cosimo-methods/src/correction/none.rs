@@ -1,4 +1,4 @@
-//! No correction: inputs are applied as fitted.
+//! No correction: inputs are applied as extrapolated.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Correction, CorrectionContext, Sizes, StepRecord};
@@ -32,7 +32,7 @@ impl Correction for None {
 
 pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "none",
-    summary: "inputs are applied as fitted",
+    summary: "inputs are applied as extrapolated",
     source: "-",
     order: "",
     options: &[],

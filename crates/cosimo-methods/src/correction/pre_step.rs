@@ -1,21 +1,21 @@
-//! Pre-step stabilisation: linear models of all simulators say, before the step, which held inputs bring each of them
-//! to where the coupled system would be at its end.
+//! Pre-step stabilisation: from linear models of all simulators, held inputs are computed before the step that bring each
+//! simulator to the state of the coupled system at its end.
 //!
 //! Source: Genser & Benedikt 2018 (pre-step), Eqs. (2) to (4), for any number of simulators, with feed-through and
 //! affine terms. All is written as deviation from the point of linearisation (x0, u0) of the window's start, where
 //! x' = f + A (x - x0) + B (u - u0) and y = g + C (x - x0) + D (u - u0); the models of all simulators together, u = L y.
-//! With r = L g - u0, what the inputs at the point miss, and G = (1 - L D)^-1:
+//! With r = L g - u0, the error of the inputs at the point, and G = (1 - L D)^-1:
 //!
 //! * coupled: v = u - u0 = G (r + L C xi), so that xi' = Ac xi + q, Ac = A + B G L C, q = f + B G r;
-//! * (2) e = x - x0 is by how much the simulated states are wrong: after a window it is where the coupled system went
-//!   from e, less where the held inputs v took the simulators from 0. Written as a differential equation that is
-//!   e' = Ac e + B G eps, eps = L y - u. It begins with the run and is never begun anew;
+//! * (2) e = x - x0 is the error of the simulated states: after a window it is the state of the coupled system, started
+//!   at e, minus that of the simulators, started at 0 with the held inputs v. Written as a differential equation that is
+//!   e' = Ac e + B G eps, eps = L y - u. It starts with the run and is never reset;
 //! * (3) the coupled system goes from e to xi(H) = e^(Ac H) e + H phi_1(Ac H) q;
 //! * (4) v = v0 + (W Phi)^+ W (xi(H) - S (f + B v0)), S = H phi_1(A H), Phi = S B, per simulator; v0 = v at xi = e.
 //!   The pseudo-inverse moves v only where that moves the states.
 //!
-//! Where nothing moves and nothing is missed, f, r and e are zero, and so is v, to the bit. An input made so is the
-//! whole input: what a fit assumed of it, and so the order of the stages, plays no part.
+//! In equilibrium f, r and e are zero, and so is v, to the bit. An input computed so replaces its extrapolation, so that
+//! the extrapolation and the order of the stages have no effect on it.
 
 use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert, pseudo_invert_work};
 use cosimo_core::interface::Needs;
@@ -26,23 +26,23 @@ use cosimo_core::{Segment, Window};
 
 use crate::identify::workspace::parts_mut;
 
-/// Singular values below this part of the largest are none.
+/// Singular values below this fraction of the largest count as zero.
 const CUT: f64 = 1e-9;
 
 /// Which held input is taken for the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeldInput {
-    /// That which brings the states to where they should be at the end, Eq. (4).
+    /// The one that brings the states to those of the coupled system at the end, Eq. (4).
     End,
-    /// The mean of what the coupled outputs say over the step.
+    /// The mean of the coupled outputs over the step.
     Mean,
 }
 
-/// What is more important where not all states can be met.
+/// Weights of states where not all of them can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// An integral of another state counts 1/H as much: with all alike, the one input that a mass has is spent on the
-    /// velocity, and the position drifts.
+    /// An integral of another state counts 1/H as much: with equal weights the only input of a mass would be spent on
+    /// its velocity, and its position would drift.
     Balanced,
     Identity,
 }
@@ -53,8 +53,8 @@ pub(crate) struct PreStep {
     pub models: ModelRequest,
 }
 
-/// Scratch in its parts. What is above the line depends on the step size, the matrices and the couplings alone, and
-/// stays as long as they do.
+/// Scratch memory in its parts. Those above the line depend on the step size, the matrices and the couplings only, and
+/// are reused as long as these do not change.
 struct Workspace<'a> {
     /// The step size that the rest is for, and 1 if it can be used.
     state: &'a mut [f64],
@@ -117,7 +117,7 @@ impl<'a> Workspace<'a> {
     }
 }
 
-/// Whether both ends of an input have models, so that they say what it should be.
+/// Whether all simulators that drive an input have models.
 fn modelled(known: &CorrectionContext<'_>, input: usize) -> bool {
     let terms = known.couplings.terms(input);
     let has_model = |output: usize| known.models.of(known.jacobian.owners[output]).is_some();
@@ -164,21 +164,21 @@ fn integrations(model: &LinearModel<'_>, levels: &mut [f64]) {
 }
 
 impl PreStep {
-    /// Fills the parts that depend on the step size, the matrices and the couplings alone, unless they are there.
-    fn prepare(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Workspace<'_>) -> bool {
-        if !rooms.is_for(known, size) {
-            let solved = self.solve(known, size, rooms);
-            rooms.remember(known, size);
-            let parts = [&*rooms.g, &*rooms.glc, &*rooms.coupled, &*rooms.s, &*rooms.back];
+    /// Fills the parts that depend on the step size, the matrices and the couplings only, unless they are up to date.
+    fn prepare(&self, known: &CorrectionContext<'_>, size: f64, space: &mut Workspace<'_>) -> bool {
+        if !space.is_for(known, size) {
+            let solved = self.solve(known, size, space);
+            space.remember(known, size);
+            let parts = [&*space.g, &*space.glc, &*space.coupled, &*space.s, &*space.back];
             let finite = parts.into_iter().flatten().all(|value| value.is_finite());
-            rooms.state[1] = if solved && finite { 1.0 } else { 0.0 };
+            space.state[1] = if solved && finite { 1.0 } else { 0.0 };
         }
-        rooms.state[1] == 1.0
+        space.state[1] == 1.0
     }
 
-    fn solve(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Workspace<'_>) -> bool {
+    fn solve(&self, known: &CorrectionContext<'_>, size: f64, space: &mut Workspace<'_>) -> bool {
         let (n, m) = (known.shape.states, known.shape.inputs);
-        let Workspace { g, glc, coupled, s, back, work, .. } = rooms;
+        let Workspace { g, glc, coupled, s, back, work, .. } = space;
 
         // G = (1 - L D)^-1.
         let matrix = &mut work[..m * m];
@@ -267,7 +267,7 @@ impl PreStep {
     }
 }
 
-/// r = L g - u0, and what other inputs are going to deviate by.
+/// r = L g - u0, and the deviation of inputs without models.
 fn misses(known: &CorrectionContext<'_>, missed: &mut [f64], others: impl Fn(usize, f64) -> f64) {
     missed.fill(0.0);
     for (simulator, model) in models(known) {
@@ -283,17 +283,17 @@ fn misses(known: &CorrectionContext<'_>, missed: &mut [f64], others: impl Fn(usi
     }
 }
 
-/// G r into `v`, q = f + B G r, and where the coupled system goes from the errors `e`, Eq. (3).
-fn couple(known: &CorrectionContext<'_>, size: f64, e: &[f64], rooms: &mut Workspace<'_>) {
+/// G r into `v`, q = f + B G r, and the end state of the coupled system from the errors `e`, Eq. (3).
+fn couple(known: &CorrectionContext<'_>, size: f64, e: &[f64], space: &mut Workspace<'_>) {
     let square = e.len() * e.len();
-    rooms.v.fill(0.0);
-    add_product(rooms.g, rooms.missed, rooms.v);
-    push(known, rooms.v, rooms.q);
-    rooms.states.fill(0.0);
-    add_product(&rooms.coupled[square..2 * square], rooms.q, rooms.states);
-    rooms.end.fill(0.0);
-    add_product(&rooms.coupled[..square], e, rooms.end);
-    for (end, moved) in rooms.end.iter_mut().zip(&*rooms.states) {
+    space.v.fill(0.0);
+    add_product(space.g, space.missed, space.v);
+    push(known, space.v, space.q);
+    space.states.fill(0.0);
+    add_product(&space.coupled[square..2 * square], space.q, space.states);
+    space.end.fill(0.0);
+    add_product(&space.coupled[..square], e, space.end);
+    for (end, moved) in space.end.iter_mut().zip(&*space.states) {
         *end += size * moved;
     }
 }
@@ -330,54 +330,54 @@ impl Correction for PreStep {
         whole: &mut [bool],
         scratch: &mut [f64],
     ) {
-        let mut rooms = Workspace::of(&known.shape, scratch);
-        if !self.prepare(known, window.size, &mut rooms) {
-            return; // inputs are applied as fitted
+        let mut space = Workspace::of(&known.shape, scratch);
+        if !self.prepare(known, window.size, &mut space) {
+            return; // inputs are applied as extrapolated
         }
-        misses(known, rooms.missed, |_, _| 0.0);
-        couple(known, window.size, e, &mut rooms);
+        misses(known, space.missed, |_, _| 0.0);
+        couple(known, window.size, e, &mut space);
         let square = e.len() * e.len();
         match self.held {
             HeldInput::Mean => {
                 // The mean of xi over the step is phi_1(Ac H) e + H phi_2(Ac H) q.
-                rooms.states.fill(0.0);
-                add_product(&rooms.coupled[2 * square..], rooms.q, rooms.states);
-                rooms.states.iter_mut().for_each(|state| *state *= window.size);
-                add_product(&rooms.coupled[square..2 * square], e, rooms.states);
-                add_product(rooms.glc, rooms.states, rooms.v);
+                space.states.fill(0.0);
+                add_product(&space.coupled[2 * square..], space.q, space.states);
+                space.states.iter_mut().for_each(|state| *state *= window.size);
+                add_product(&space.coupled[square..2 * square], e, space.states);
+                add_product(space.glc, space.states, space.v);
             }
             HeldInput::End => {
-                add_product(rooms.glc, e, rooms.v);
-                push(known, rooms.v, rooms.q);
-                let (mut s, mut back) = (&*rooms.s, &*rooms.back);
+                add_product(space.glc, e, space.v);
+                push(known, space.v, space.q);
+                let (mut s, mut back) = (&*space.s, &*space.back);
                 for (simulator, model) in models(known) {
                     let mine = model.first_state..model.first_state + model.x.len();
-                    let left = &mut rooms.states[mine.clone()];
+                    let left = &mut space.states[mine.clone()];
                     left.fill(0.0);
-                    add_product(s, &rooms.q[mine.clone()], left);
-                    for (left, end) in left.iter_mut().zip(&rooms.end[mine.clone()]) {
+                    add_product(s, &space.q[mine.clone()], left);
+                    for (left, end) in left.iter_mut().zip(&space.end[mine.clone()]) {
                         *left = end - *left;
                     }
-                    add_product(back, left, &mut rooms.v[known.blocks[simulator].inputs.clone()]);
+                    add_product(back, left, &mut space.v[known.blocks[simulator].inputs.clone()]);
                     s = &s[mine.len() * mine.len()..];
                     back = &back[mine.len() * model.u.len()..];
                 }
             }
         }
-        if rooms.v.iter().any(|v| !v.is_finite()) {
+        if space.v.iter().any(|v| !v.is_finite()) {
             return;
         }
         for (simulator, model) in models(known) {
             for (input, at) in known.blocks[simulator].inputs.clone().zip(model.u) {
                 if known.corrected[input] && modelled(known, input) {
-                    add[input] += Segment::constant(at + rooms.v[input]);
+                    add[input] += Segment::constant(at + space.v[input]);
                     whole[input] = true;
                 }
             }
         }
     }
 
-    /// Where the coupled system went, less where the inputs as applied took the simulators, by the same models.
+    /// The end state of the coupled system minus that of the simulators with the applied inputs, by the same models.
     fn learn(
         &self,
         known: &CorrectionContext<'_>,
@@ -386,32 +386,32 @@ impl Correction for PreStep {
         scratch: &mut [f64],
     ) {
         let size = record.window.size;
-        let mut rooms = Workspace::of(&known.shape, scratch);
-        if !self.prepare(known, size, &mut rooms) {
+        let mut space = Workspace::of(&known.shape, scratch);
+        if !self.prepare(known, size, &mut space) {
             return;
         }
         let applied = |input: usize, at: f64| record.applied[input].mean(size) - at;
-        misses(known, rooms.missed, applied);
-        couple(known, size, e, &mut rooms);
+        misses(known, space.missed, applied);
+        couple(known, size, e, &mut space);
         for (simulator, model) in models(known) {
             for (input, at) in known.blocks[simulator].inputs.clone().zip(model.u) {
-                rooms.v[input] = applied(input, *at);
+                space.v[input] = applied(input, *at);
             }
         }
-        push(known, rooms.v, rooms.q);
-        let mut s = &*rooms.s;
+        push(known, space.v, space.q);
+        let mut s = &*space.s;
         for (_, model) in models(known) {
             let mine = model.first_state..model.first_state + model.x.len();
-            let moved = &mut rooms.states[mine.clone()];
+            let moved = &mut space.states[mine.clone()];
             moved.fill(0.0);
-            add_product(s, &rooms.q[mine.clone()], moved);
+            add_product(s, &space.q[mine.clone()], moved);
             s = &s[mine.len() * mine.len()..];
         }
-        for ((e, end), moved) in e.iter_mut().zip(&*rooms.end).zip(&*rooms.states) {
+        for ((e, end), moved) in e.iter_mut().zip(&*space.end).zip(&*space.states) {
             *e = end - moved;
         }
         if e.iter().any(|error| !error.is_finite()) {
-            e.fill(0.0); // nothing is known of errors that no number can hold
+            e.fill(0.0); // overflow: start again without errors
         }
     }
 }
@@ -431,7 +431,7 @@ fn build(options: &Options) -> Box<dyn Correction> {
 
 pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "pre-step",
-    summary: "hold the inputs that bring linear models to where the coupled system goes",
+    summary: "held inputs that bring linear models to the state of the coupled system",
     source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) to (4)",
     order: "2 of states that integrate others, else 1",
     options: &[
@@ -439,26 +439,21 @@ pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
             "input",
             "end",
             &["end", "mean"],
-            "end: the states at the end of the step are met as well as can be; mean: of the coupled outputs over it",
+            "end: closest to the coupled states at the end of the step; mean: mean of the coupled outputs over the step",
         ),
         Spec::choice(
             "weight",
             "balanced",
             &["balanced", "identity"],
-            "balanced: a state that is the integral of another counts 1/H as much; identity: all alike",
+            "balanced: a state that is the integral of another counts 1/H as much; identity: all equal",
         ),
         Spec::choice(
             "jacobian",
             "auto",
             &["auto", "declared", "directional", "difference"],
-            "source of the linear models; simulators without one take and give inputs as fitted",
+            "source of the linear models; inputs of simulators without one are extrapolated",
         ),
-        Spec::count(
-            "refresh",
-            1,
-            0,
-            "windows after which derivatives are taken anew; 0 takes them only once",
-        ),
+        Spec::count("refresh", 1, 0, "windows after which derivatives are updated; 0: only once"),
     ],
     needs: |_| Needs::NOTHING,
     build,

@@ -1,5 +1,5 @@
-//! The same step with inputs of two degrees: where they agree, the degree does not matter. Two steps for one; the
-//! result of the inputs that were asked for is kept.
+//! The same step with inputs of two extrapolation degrees: where they agree, the degree does not matter. Two steps for
+//! one; the result with the chosen degree is used.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Sizes, StepRecord, Trial};
@@ -11,7 +11,7 @@ use super::{Scale, TOLERANCE, WEIGHT};
 pub(crate) struct EmbeddedExtrapolation(Scale);
 
 impl Estimate for EmbeddedExtrapolation {
-    /// Neighbouring degrees differ by the power of the higher one; whatever integrates its input adds one.
+    /// Neighbouring degrees differ by the power of the higher one; integration of the input adds one.
     fn order(&self, shape: &Sizes) -> u32 {
         shape.degree.max(1) + u32::from(shape.feedthrough_depth == 0)
     }
@@ -25,13 +25,13 @@ impl Estimate for EmbeddedExtrapolation {
     }
 
     fn measure(&self, record: &StepRecord<'_>) -> f64 {
-        self.0.kept(record)
+        self.0.against_stashed(record)
     }
 }
 
 pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "embedded",
-    summary: "the step with inputs of two neighbouring degrees; two steps for one",
+    summary: "the step with inputs of two neighbouring extrapolation degrees; two steps for one",
     source: "embedded pairs, as of Runge-Kutta methods, for inputs",
     order: "degree with feedthrough, else degree + 1",
     options: &[TOLERANCE, WEIGHT],

@@ -1,5 +1,5 @@
-//! Inputs as they were assumed at the step's end against what they turned out to be: predictor against corrector.
-//! One step, no rollback. It measures the assumption, not what became of it inside the simulators.
+//! Extrapolated inputs at the end of the step against the computed outputs: predictor against corrector.
+//! One step, no rollback. It estimates the extrapolation error, not its effect inside the simulators.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Sizes, StepRecord};
@@ -20,7 +20,7 @@ impl Estimate for Milne {
         worst((0..record.applied.len()).filter(driven).map(|input| {
             let assumed = record.applied[input].at(record.window.size);
             let found = record.couplings.value(input, record.traces.newest());
-            // The strictest of the simulators that the input comes from.
+            // The smallest tolerance of the simulators that drive the input.
             let tolerances = record
                 .couplings
                 .terms(input)
@@ -33,7 +33,7 @@ impl Estimate for Milne {
 
 pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "milne",
-    summary: "inputs as assumed against inputs as they turned out; one step for one",
+    summary: "extrapolated inputs against computed ones at the end of the step; one step for one",
     source: "Milne's device",
     order: "degree + 1",
     options: &[

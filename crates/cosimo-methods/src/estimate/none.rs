@@ -1,4 +1,4 @@
-//! No estimate: every step counts as perfect.
+//! No estimate: every step is accepted.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Sizes, StepRecord};
@@ -22,7 +22,7 @@ impl Estimate for None {
 
 pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "none",
-    summary: "no estimate; every step counts as good",
+    summary: "no estimate; every step is accepted",
     source: "-",
     order: "",
     options: &[],

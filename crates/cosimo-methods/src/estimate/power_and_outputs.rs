@@ -1,5 +1,5 @@
-//! Residual energy of the bonds and the outputs against their extrapolation, both at once; the larger counts.
-//! Energy sees what a tolerance on outputs cannot, and outputs see what no bond carries.
+//! Residual energy of the bonds and extrapolation error of the outputs; the larger counts. The energy shows what a
+//! tolerance on outputs cannot, and outputs cover connections without a bond.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Sizes, StepRecord};
@@ -15,7 +15,7 @@ pub(crate) struct PowerAndOutputs {
 }
 
 impl Estimate for PowerAndOutputs {
-    /// The higher of the two: of two laws the one that changes the step less.
+    /// The higher of the two: the one that changes the step size less.
     fn order(&self, shape: &Sizes) -> u32 {
         self.power.order(shape).max(self.outputs.order(shape))
     }

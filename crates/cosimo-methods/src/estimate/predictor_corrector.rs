@@ -31,11 +31,11 @@ impl Estimate for PredictorCorrector {
 /// The polynomial of the given degree through the samples before the newest, at the window's end; of lower
 /// degree while there are fewer samples since the start or the last jump.
 fn predict(trace: Trace<'_>, degree: usize, window: Window) -> f64 {
-    // Two samples of one instant are a jump, and what lies before it predicts nothing.
+    // Two samples of one instant are a jump; samples before it must not be used.
     let known = (1..trace.len()).take_while(|&k| k == 1 || trace.back(k).t < trace.back(k - 1).t).count();
     if degree == 1 && known > 1 {
         let (last, before) = (trace.back(1), trace.back(2));
-        // Of the same form as the linear input, sizes taken as they were asked for.
+        // In the same form as the linear input, with the exact step size.
         return last.y + (last.y - before.y) * window.size / (last.t - before.t);
     }
     trace.polynomial_at(1, degree.min(known - 1) + 1, window.to.seconds())

@@ -1,5 +1,5 @@
-//! One step against two of half the size: Richardson. Dear, three steps for one, and able to see what a cheaper
-//! estimate cannot: the error of everything that depends on the step size. The better result is kept.
+//! One step against two of half the size: Richardson. Expensive, three steps for one, but it covers the error of
+//! everything that depends on the step size. The better result is used.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Sizes, StepRecord, Trial};
@@ -11,8 +11,8 @@ use super::{Scale, TOLERANCE, WEIGHT};
 pub(crate) struct Richardson(Scale);
 
 impl Estimate for Richardson {
-    /// The local error of states falls with degree + 2, that of outputs that an input passes through to with
-    /// degree + 1 (Wu 2018, Sec. 4.2).
+    /// The local error of states falls with degree + 2, that of outputs with direct feed-through with degree + 1
+    /// (Wu 2018, Sec. 4.2).
     fn order(&self, shape: &Sizes) -> u32 {
         shape.degree + if shape.feedthrough_depth > 0 { 1 } else { 2 }
     }
@@ -29,15 +29,15 @@ impl Estimate for Richardson {
     }
 
     fn measure(&self, record: &StepRecord<'_>) -> f64 {
-        // Two halves have 2^(1 - order) of the error of the whole, so their distance is this part of it.
+        // Two half steps have 2^(1 - order) of the error of the whole step, so the difference is this part of it.
         let rest = 1.0 - 0.5f64.powi(self.order(&record.shape) as i32 - 1);
-        self.0.kept(record) / rest.max(0.5)
+        self.0.against_stashed(record) / rest.max(0.5)
     }
 }
 
 pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "richardson",
-    summary: "one step against two halves, of which the halves are kept; three steps for one",
+    summary: "one step against two half steps, whose result is used; three steps for one",
     source: "Richardson extrapolation; step doubling as in Schierz, Arnold & Clauß 2012",
     order: "degree + 1 with feedthrough, else degree + 2",
     options: &[TOLERANCE, WEIGHT],

@@ -1,9 +1,9 @@
-//! The degree by causality: inputs that pass through to an output at once are extrapolated with a higher degree
-//! than those that are integrated first.
+//! The degree by causality: inputs with direct feed-through are extrapolated with a higher degree than those that are
+//! integrated first.
 //!
-//! Source: Wu 2018, Definition 7.2.1: an error of a passed-through input reaches the other side within the
-//! same step, one of an integrated input is smoothed; linear there and constant here is more stable than linear
-//! everywhere and better than constant everywhere. The global order is that of the lower degree.
+//! Source: Wu 2018, Definition 7.2.1: an error of an input with feed-through reaches the other side within the
+//! same step, one of an integrated input is smoothed; linear for the first and constant for the second is more stable
+//! than all linear and more accurate than all constant. The global order is that of the lower degree.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
@@ -14,7 +14,7 @@ use super::linear::Linear;
 use super::quadratic::Quadratic;
 
 pub(crate) struct Causal {
-    /// The degree of inputs that an output hears at once.
+    /// The degree of inputs with direct feed-through.
     pub through: usize,
     /// The degree of all others.
     pub integrated: usize,
@@ -32,11 +32,11 @@ impl ExtrapolationChoice for Causal {
 
 pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "causal",
-    summary: "linear where the input passes through to an output, held where it is integrated",
+    summary: "linear for inputs with direct feed-through, zero-order hold for all others",
     source: "Wu 2018, Definition 7.2.1",
     order: "1",
     options: &[
-        Spec::choice("through", "1", &["0", "1", "2"], "degree of inputs that an output depends on at once"),
+        Spec::choice("through", "1", &["0", "1", "2"], "degree of inputs with direct feed-through"),
         Spec::choice("integrated", "0", &["0", "1", "2"], "degree of all other inputs"),
     ],
     needs: |_| Needs::NOTHING,

@@ -1,9 +1,9 @@
 //! The cubic through values and offered slopes of the two newest samples. Degree 3 without a long history;
 //! a line along the offered slope while there is one sample.
 //!
-//! A wrong slope would be silent, so it is checked: over a step the mean slope lies between the slopes at its
-//! ends, or as near to them as they are to each other. Where it does not, slopes are left out and the parabola
-//! through the values is taken.
+//! A wrong slope would go unnoticed, so it is checked: over a step the mean slope lies between the slopes at its
+//! ends, or as near to them as they are to each other. Where it does not, slopes are ignored and the parabola
+//! through the values is used.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
@@ -12,7 +12,7 @@ use cosimo_core::{Sample, Segment, Trace, Window};
 
 use super::polynomial::{of_degree, since_jump};
 
-/// What rounding can do to a mean slope, in parts of value over step.
+/// Rounding error of a mean slope, relative to value over step.
 const ROUNDING: f64 = 1e-12;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ impl Extrapolation for Hermite {
     }
 
     fn history(&self) -> usize {
-        3 // where slopes are not to be trusted
+        3 // where slopes are implausible
     }
 
     #[inline]
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_slope_is_not_believed() {
+    fn a_wrong_slope_is_ignored() {
         let traces = sampled(&[0.0, 0.1, 0.2], |t| t * t, |t| 4.0 * t + 1.0);
         let parabola = Hermite.extrapolate(traces.trace(0), window(0.2, 0.3));
         assert!((parabola.at(0.1) - 0.09).abs() < 1e-14);

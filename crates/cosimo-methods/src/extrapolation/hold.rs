@@ -1,4 +1,4 @@
-//! The newest value, held over the window. Degree 0.
+//! Zero-order hold: the newest value over the whole window. Degree 0.
 
 use std::ops::Range;
 
@@ -20,8 +20,8 @@ impl Extrapolation for Hold {
         Segment::constant(known.newest())
     }
 
-    /// The same bits as the provided one, from one coefficient instead of four: most systems hold all their
-    /// inputs, and where simulators are fast this is the engine's largest expense.
+    /// The same bits as the provided method, from one coefficient instead of four: most systems hold all their
+    /// inputs, and with fast simulators this is the engine's largest cost.
     fn extrapolate_all(
         &self,
         traces: &Traces,
@@ -49,7 +49,7 @@ impl Extrapolation for Hold {
 
 pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "hold",
-    summary: "the newest value, held over the step",
+    summary: "zero-order hold of the newest value",
     source: "Sadjina et al. 2017 (ECCO), Sec. II B",
     order: "1",
     options: &[],
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use cosimo_core::Time;
 
-    /// Hold with the provided `fit_all`.
+    /// Hold with the provided `extrapolate_all`.
     struct ProvidedHold;
 
     impl Extrapolation for ProvidedHold {
@@ -99,7 +99,7 @@ mod tests {
         traces.commit();
         assert_eq!(check(&traces), 0.1);
         traces.open(Time::ZERO);
-        assert_eq!(check(&traces), 0.1); // nobody has stepped
+        assert_eq!(check(&traces), 0.1); // no simulator has stepped
         traces.put(1, &[2.0], &[]);
         assert_eq!(check(&traces), 0.2); // one has
         traces.put(0, &[-3.0], &[]);

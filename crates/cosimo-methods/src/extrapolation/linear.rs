@@ -1,5 +1,5 @@
-//! The line through the two newest samples, wherever they lie: it extrapolates if the end of the window is
-//! not yet known and interpolates if it is. Degree 1; holds while there is only one sample.
+//! First-order hold: the line through the two newest samples. It extrapolates if the end of the window is not yet known
+//! and interpolates if it is. Degree 1; zero-order hold while there is only one sample.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Extrapolation, ExtrapolationChoice};

@@ -1,4 +1,4 @@
-//! From what is known of an output to what is assumed of an input.
+//! Extrapolation of inputs over a macro step from past outputs.
 
 pub(crate) mod causal;
 pub(crate) mod hermite;

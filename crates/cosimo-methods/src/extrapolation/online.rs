@@ -1,10 +1,10 @@
-//! The degree by success: hold, linear or quadratic, whichever would have predicted the last two samples best.
+//! Adaptive degree: hold, linear or quadratic, whichever would have predicted the last two samples best.
 //!
-//! In the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021). It looks back
-//! instead of keeping books: a pure function of the samples, so that rewinding needs no care. Where degrees do
-//! equally well the lowest wins, which is why a step is not overshot: all of them failed to see it coming, and
-//! one sample later only hold is right. Two samples after the start or a jump nothing can be tried yet; they are
-//! joined by a line, because a second step at once is rare and another held one costs as much as the first.
+//! In the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021). It is a pure function
+//! of past samples, so that a rollback needs no care. Of equally good degrees the lowest is used, so that a step change
+//! is not overshot: no degree predicted it, and one sample later only hold is right. With two samples after the start or
+//! a jump there is nothing to compare; they are joined by a line, because a second jump at once is rare and another held
+//! step costs as much as the first.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
@@ -13,16 +13,16 @@ use cosimo_core::{Segment, Trace, Window};
 
 use super::polynomial::{of_degree, since_jump};
 
-/// Of the samples that are predicted after the fact, the latest first.
+/// Weights of the samples that are predicted from earlier ones, the latest first.
 const WEIGHTS: [f64; 2] = [2.0, 1.0];
-/// A higher degree must be better by this factor: a tie of two wrong ones is no reason to follow a slope.
+/// A higher degree must be better by this factor: two equally wrong degrees are no reason to follow a slope.
 const BETTER: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Online;
 
 impl Extrapolation for Online {
-    /// What it can always promise.
+    /// The lowest degree it may choose.
     fn degree(&self) -> u32 {
         0
     }
@@ -34,8 +34,8 @@ impl Extrapolation for Online {
     #[inline]
     fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment {
         let count = since_jump(&known, 4 + WEIGHTS.len());
-        // A sample at the window's end may be the guess of an iteration. If it had a say in the degree, sweeps could
-        // go round between two degrees for ever; and between two samples nothing is better than a line at least.
+        // A sample at the window's end may be the guess of an iteration. If the degree depended on it, sweeps could
+        // alternate between two degrees endlessly; and interpolation between two samples is at least linear.
         let guessed = usize::from(count > 1 && known.back(0).t >= window.to.seconds());
         let past = count - guessed;
         let mut best = usize::from(past == 2 || guessed == 1);

@@ -1,9 +1,8 @@
-//! Polynomials through samples that lie anywhere, as segments from the window's start.
+//! Polynomials through samples at any instants, as segments from the window's start.
 
 use cosimo_core::{Sample, Segment, Trace, Window};
 
-/// How many of the newest samples belong together: two at one instant are a jump, and what lies before it
-/// says nothing about what comes after.
+/// How many of the newest samples may be used: two at one instant are a jump, and samples before it must not be.
 pub(super) fn since_jump(known: &Trace<'_>, most: usize) -> usize {
     let count = known.len().min(most);
     (1..count).find(|&k| known.back(k).t == known.back(k - 1).t).unwrap_or(count)

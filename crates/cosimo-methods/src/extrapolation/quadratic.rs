@@ -1,5 +1,5 @@
-//! The parabola through the three newest samples, wherever they lie. Degree 2; linear while there are two
-//! samples, held while there is one: after such a start the global order is 2 until exact samples are given.
+//! The parabola through the three newest samples. Degree 2; linear while there are two samples, held while there is one:
+//! after such a start the global order is 2 unless exact samples before the start are given.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Extrapolation, ExtrapolationChoice};

@@ -1,5 +1,5 @@
-//! Value and slope of the newest sample: the line that the simulator itself offers. Degree 1 without a
-//! history; holds where no slope was offered. It trusts the slope, so a wrong one is silent.
+//! Value and slope of the newest sample, as the simulator gives them. Degree 1 without a history; zero-order hold where
+//! there is no slope. Slopes are not checked, so a wrong one goes unnoticed.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Extrapolation, ExtrapolationChoice};

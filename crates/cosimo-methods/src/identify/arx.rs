@@ -1,17 +1,17 @@
 //! Least squares, one window at a time: the outputs of one simulator as a linear function of its outputs and inputs
 //! of the windows before, of all orders up to the highest at once.
 //!
-//! With y(k) at the end of window k and v(k) the mean input over it, order n says
+//! With y(k) at the end of window k and v(k) the mean input over it, the model of order n is
 //!
 //!   y(k) - y(k-1) = c + sum over j < n of a_j D^j y(k-1) + sum over j <= n of b_j D^j v(k),   D x(k) = x(k) - x(k-1).
 //!
-//! Differences instead of delayed values, because the values of a slow simulator are all alike (Middleton & Goodwin
-//! 1986, the delta operator). What is kept is the triangular factor R of all weighted rows, with the outputs to their
-//! right, updated by rotations: its condition is that of the data and not the square of it, as a covariance would have
-//! (Golub & Van Loan, Matrix Computations, 4th ed., 6.5.3). Columns come in the order in which orders need them, so that
-//! the upper left corner of R is the factor of every lower order, and the rows below it are what that leaves over.
+//! Differences instead of delayed values, because successive values of a slow simulator are nearly equal (Middleton &
+//! Goodwin 1986, the delta operator). The memory is the triangular factor R of all weighted rows, with the outputs to
+//! their right, updated by rotations: its condition is that of the data and not the square of it, as that of a covariance
+//! would be (Golub & Van Loan, Matrix Computations, 4th ed., 6.5.3). Columns are in the order in which orders need them,
+//! so that the upper left corner of R is the factor of every lower order, and the rows below it are its residual.
 
-/// A diagonal entry below this part of its column is rounding: the column says nothing new and is left out.
+/// A diagonal entry below this fraction of its column is rounding: the column is linearly dependent and left out.
 const NOTHING_NEW: f64 = 1e-12;
 
 /// The size of one simulator's least squares.
@@ -29,7 +29,7 @@ impl Arx {
         1 + self.inputs + order * (self.inputs + self.outputs)
     }
 
-    /// Numbers to be kept: R with the outputs to its right, what even the highest order leaves over, and two counts.
+    /// Size of the memory: R with the outputs to its right, the residual of the highest order, and the count of rows.
     pub(crate) fn memory(&self) -> usize {
         let width = self.width(self.order);
         width * (width + self.outputs) + self.outputs + 1
@@ -51,7 +51,7 @@ impl Arx {
     }
 
     /// One row of regressors and outputs, from samples that are counted backwards: `y(0)` belongs to the newest window,
-    /// and as many as `order` + 1 are looked at, as they are of `v`.
+    /// and `order` + 1 samples of `y` and of `v` are read.
     pub(crate) fn row<'a>(
         &self,
         y: impl Fn(usize) -> &'a [f64],
@@ -75,8 +75,8 @@ impl Arx {
         }
     }
 
-    /// How new a row of regressors is: its square in units of all that was seen in its direction, for the columns of an
-    /// order; infinite where nothing was.
+    /// How new a row of regressors is: its square relative to all earlier rows in its direction, for the columns of an
+    /// order; infinite where there was none.
     pub(crate) fn novelty(&self, order: usize, memory: &[f64], row: &[f64], work: &mut [f64]) -> f64 {
         let work = &mut work[..self.width(order)];
         work.copy_from_slice(&row[..work.len()]);
@@ -86,7 +86,7 @@ impl Arx {
         if known { self.forward(order, memory, work) } else { f64::INFINITY }
     }
 
-    /// Solves R' z = s in place, leaving out columns that say nothing; the square of z.
+    /// Solves R' z = s in place, without dependent columns; the square of z.
     fn forward(&self, order: usize, memory: &[f64], s: &mut [f64]) -> f64 {
         let (width, stride) = (self.width(order), self.width(self.order) + self.outputs);
         let mut sum = 0.0;
@@ -165,8 +165,8 @@ impl Arx {
         }
     }
 
-    /// The mean square that an order leaves over of an output, by rows that it did not need.
-    pub(crate) fn left(&self, order: usize, memory: &[f64], output: usize) -> f64 {
+    /// The mean square residual of an output for an order, per degree of freedom.
+    pub(crate) fn residual(&self, order: usize, memory: &[f64], output: usize) -> f64 {
         let (width, most) = (self.width(order), self.width(self.order));
         let stride = most + self.outputs;
         let below: f64 = (width..most).map(|i| memory[i * stride + most + output].powi(2)).sum();
@@ -182,8 +182,8 @@ impl Arx {
         (all + memory[most * stride + output]) / self.rows(memory).max(1.0)
     }
 
-    /// How far an order's answers of the outputs to an input within the window are known: their standard deviation in
-    /// units of what the order leaves over; infinite where the input never moved. It is in all its differences.
+    /// The standard deviation of the response of outputs to an input within the window, relative to the residual of the
+    /// order; infinite where the input never moved. The input is in all its differences.
     pub(crate) fn doubt(&self, order: usize, memory: &[f64], input: usize, work: &mut [f64]) -> f64 {
         if self.silent(memory, self.of_input(0) + input) {
             return f64::INFINITY;
@@ -239,11 +239,11 @@ mod tests {
     fn the_corner_of_a_factor_is_the_factor_of_a_lower_order() {
         let (arx, memory, ..) = filled(30);
         assert_eq!(arx.rows(&memory), 30.0);
-        assert!(arx.left(1, &memory, 0) > 1e-3 && arx.left(2, &memory, 0) < 1e-25);
+        assert!(arx.residual(1, &memory, 0) > 1e-3 && arx.residual(2, &memory, 0) < 1e-25);
         let mut theta = vec![0.0; arx.width(2)];
         arx.solve(2, &memory, &mut theta);
         // By differences: 0.8 y(k-1) - 0.1 y(k-2) - y(k-1) = -0.3 y(k-1) + 0.1 D y(k-1), and 1.5 v(k) - 0.5 D v(k).
-        for (column, wanted) in [
+        for (column, expected) in [
             (0, 2.0),
             (arx.of_output(0), -0.3),
             (arx.of_output(1), 0.1),
@@ -251,7 +251,7 @@ mod tests {
             (arx.of_input(1), -0.5),
             (arx.of_input(2), 0.0),
         ] {
-            assert!((theta[column] - wanted).abs() < 1e-12, "{column}: {}", theta[column]);
+            assert!((theta[column] - expected).abs() < 1e-12, "{column}: {}", theta[column]);
         }
     }
 
@@ -286,7 +286,7 @@ mod tests {
             row.extend([noise, 3.0 * noise]);
             arx.add(&mut memory, 1.0, &mut row);
         }
-        let [one, other] = [0, 1].map(|output| arx.left(1, &memory, output));
+        let [one, other] = [0, 1].map(|output| arx.residual(1, &memory, output));
         assert!(one > 0.1 && (other - 9.0 * one).abs() < 1e-12 * other, "{one} {other}");
         let [one, other] = [0, 1].map(|output| arx.change(&memory, output));
         assert!(one > 0.1 && (other - 9.0 * one).abs() < 1e-12 * other, "{one} {other}");

@@ -1,13 +1,13 @@
-//! Linear models of all simulators, found while the run goes on.
+//! Identification of linear models of all simulators during the run.
 //!
-//! It takes windows of one size and held inputs. Per simulator:
+//! It needs windows of one size and held inputs. Per simulator:
 //!
-//! * least squares with forgetting ([`super::arx`]), of all orders at once; the lowest that leaves hardly more over than
-//!   the best is taken. A window that is predicted and shows nothing new is not counted, so that nothing is forgotten at
-//!   rest;
-//! * how far its answer to an input is known, as a part of that answer, is the quality. A model comes into use after some
-//!   windows of good quality and good predictions, and goes out of use when its predictions fail;
-//! * a linear model in continuous time ([`super::realise`]).
+//! * least squares with forgetting ([`super::arx`]), of all orders at once; the lowest order with a residual close to the
+//!   best one is used. A window that is predicted and contains nothing new is not counted, so that nothing is forgotten
+//!   at rest;
+//! * the relative uncertainty of its response to an input is the quality. A model comes into use after some windows of
+//!   good quality and good predictions, and goes out of use when its predictions fail;
+//! * a linear model in continuous time ([`super::realization`]).
 
 use std::ops::Range;
 
@@ -16,30 +16,29 @@ use cosimo_core::method::{CorrectionContext, IdentificationStatus, Sizes, StepRe
 use super::arx::Arx;
 use super::realization::Realization;
 
-/// Predictions that are wrong by less of the usual changes are exact, and a row that is shorter than this part of all
-/// before in its direction is not new: with both, nothing is to be learned.
+/// Predictions with a smaller error relative to the usual changes are exact, and a row shorter than this fraction of all
+/// earlier rows in its direction is not new: with both, a window is not informative.
 const EXACT: f64 = 1e-9;
 const NEW: f64 = 1e-2;
 /// Nothing is forgotten while predictions are better than the quality by this factor.
 const STEADY: f64 = 1e-3;
-/// Rows that an order must have beyond its columns before it is believed.
+/// Rows that an order must have beyond its columns before it is considered.
 const SPARE: f64 = 3.0;
-/// Good windows, one after the other, before a model comes into use; three times as many after each time that one had to
-/// be given up.
+/// Good windows in a row before a model comes into use; three times as many after each model that had to be dropped.
 const STREAK: f64 = 3.0;
-/// Predictions may be worse than the quality asks for by this before a model goes out of use.
+/// A model goes out of use when its prediction error exceeds the allowed one by this factor.
 const PATIENCE: f64 = 10.0;
 /// No order is higher: differences of more samples are rounding.
 const HIGHEST: usize = 8;
-/// An order times all inputs and outputs is not more: matrices are dense. Larger systems are left alone.
+/// Limit of the order times all inputs and outputs: matrices are dense. Larger systems are not identified.
 const PORTS: usize = 256;
-/// Sizes of steps that differ by less are the same.
+/// Step sizes with a smaller relative difference are equal.
 const SAME: f64 = 1e-9;
-/// Changes that are this part of the values are rounding.
+/// Changes below this fraction of the values are rounding.
 const REST: f64 = 1e-13;
-/// By this part shares of debts that are repaid without models are larger in every other window, and smaller in the
-/// others. With a law that is always the same, inputs are a fixed function of outputs, and nobody could tell from the
-/// data what an input does.
+/// Repaid shares of debts without models are larger by this fraction in every other window, and smaller in the others.
+/// With constant shares, inputs would be a fixed function of outputs, and the response to an input could not be
+/// identified.
 const UNEVEN: f64 = 0.2;
 
 #[derive(Debug, Clone, Copy)]
@@ -51,16 +50,16 @@ pub(crate) struct Finder {
     pub keep: usize,
 }
 
-/// Numbers of the whole: what the samples are of, and what people are told.
+/// Numbers of the whole identification: what the samples are of, and the status for reports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Head {
-    /// The size of the windows that everything is about, and that of the window before.
+    /// The size of the windows of all samples, and that of the last window.
     Size,
     Before,
     Samples,
     /// Windows since the start, for every other one.
     Windows,
-    /// When models came into use first, when they did last, and for how many windows they were.
+    /// When models came into use first and last, and for how many windows they were in use.
     First,
     Since,
     Used,
@@ -69,13 +68,13 @@ pub(crate) enum Head {
     Age,
     /// How often they went out of use.
     Closed,
-    /// The largest part by which answers may be wrong.
+    /// The largest relative error of a response.
     Quality,
     /// Models in use now.
     Now,
-    /// Simulators that could have one.
+    /// Simulators that can have a model.
     Wanted,
-    /// Those with good predictions that have no model in continuous time.
+    /// Simulators with good predictions but without a model in continuous time.
     Odd,
     /// For how many windows inputs have been held.
     Held,
@@ -87,11 +86,11 @@ const HEAD: usize = 15;
 #[derive(Debug, Clone, Copy)]
 enum Mark {
     Streak,
-    /// The part by which its answers may be wrong.
+    /// The relative error of its response.
     Quality,
     /// Good, but without a logarithm.
     Odd,
-    /// The order that is best at present.
+    /// The currently best order.
     Order,
 }
 
@@ -101,16 +100,16 @@ const MARKS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ModelChange {
     None,
-    /// Other numbers for the same states.
+    /// Updated, with the same states.
     Renewed,
-    /// Another model, or none any more.
+    /// Replaced by a model with other states, or dropped.
     Other,
 }
 
 /// In front of a model: whether it is in use, and its order.
 const TITLE: usize = 2;
 
-/// All that is remembered.
+/// Memory of the identification.
 pub(crate) struct FinderMemory<T> {
     pub head: T,
     pub samples: T,
@@ -126,8 +125,8 @@ pub(crate) struct IdentifiedSimulator {
     model: Range<usize>,
     marks: Range<usize>,
     squares: Range<usize>,
-    /// Coefficients of the model in use, and how much outputs usually changed when it came into use: a model that drives
-    /// them away must not be measured by that.
+    /// Coefficients of the model in use, and the usual change of outputs when it came into use: a model that destabilises
+    /// the outputs must not be judged by their later changes.
     theta: Range<usize>,
     usual: Range<usize>,
 }
@@ -140,13 +139,13 @@ impl IdentifiedSimulator {
         (title[0] == 1.0).then(|| (Realization::of(&self.arx, order, numbers), order))
     }
 
-    /// By how much an input and an output usually change in a window.
+    /// The usual change of an input and an output in a window.
     pub(crate) fn usual(&self, fits: &[f64], input: usize, output: usize) -> (f64, f64) {
         let squares = &fits[self.squares.clone()];
         (self.arx.usual(squares, self.arx.of_input(1) + input), self.arx.change(squares, output).sqrt())
     }
 
-    /// By what part of them its answers may be wrong.
+    /// The relative error of its response.
     pub(crate) fn quality(&self, fits: &[f64]) -> f64 {
         fits[self.mark(Mark::Quality)]
     }
@@ -156,12 +155,12 @@ impl IdentifiedSimulator {
     }
 }
 
-/// The lowest order that leaves hardly more over than the best one; 0 as long as there are too few rows for any.
+/// The lowest order with a residual close to the best one; 0 as long as there are too few rows for any.
 fn best_order(arx: &Arx, squares: &[f64], noise: f64) -> usize {
     let left = |order: usize| -> f64 {
         let parts = (0..arx.outputs).map(|output| {
             let usual = arx.change(squares, output).sqrt();
-            let over = arx.left(order, squares, output).sqrt();
+            let over = arx.residual(order, squares, output).sqrt();
             if over <= noise { 0.0 } else { (over - noise) / usual }
         });
         parts.fold(0.0, f64::max)
@@ -171,7 +170,7 @@ fn best_order(arx: &Arx, squares: &[f64], noise: f64) -> usize {
     (1..=arx.order).filter(judged).find(|order| left(*order) <= 10.0 * best).unwrap_or(0)
 }
 
-/// From now on a simulator has the model that follows from `theta`; none where nothing that moves continuously does so.
+/// Takes the model that follows from `theta` into use; none where it has no form in continuous time.
 fn adopt(
     member: &IdentifiedSimulator,
     order: usize,
@@ -231,7 +230,7 @@ impl Finder {
         Arx { inputs, outputs, order: self.order(shape) }
     }
 
-    /// All rooms, by their sizes.
+    /// Layout of the memory.
     pub(crate) fn memory<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> FinderMemory<T> {
         let order = self.order(shape);
         let models = over_all(shape, |m, p| TITLE + Realization::memory(&self.arx(shape, m, p)));
@@ -247,7 +246,7 @@ impl Finder {
         }
     }
 
-    /// How much [`Finder::observe`] writes on the side.
+    /// Scratch memory of [`Finder::observe`].
     pub(crate) fn work(&self, shape: &Sizes) -> usize {
         let (m, p, order) = (shape.inputs, shape.outputs, self.order(shape));
         let width = 1 + m + order * (m + p);
@@ -255,17 +254,20 @@ impl Finder {
         (order + 1) * (m + p) + 2 * width + p * (2 + width) + Realization::work(&largest)
     }
 
-    /// All simulators that are to be identified: they hear somebody, and somebody hears them.
+    /// All simulators that can be identified: they have connected inputs and connected outputs.
     pub(crate) fn members(
         &self,
         known: &CorrectionContext<'_>,
-        heard: &[f64],
+        connected: &[f64],
         mut visit: impl FnMut(&IdentifiedSimulator),
     ) {
         let (mut model, mut fit) = (0, 0);
         let order = self.order(&known.shape);
         for simulator in 0..known.blocks.len() {
-            let (m, p) = (hears(known, simulator).count(), heard_of(known, heard, simulator).count());
+            let (m, p) = (
+                connected_inputs(known, simulator).count(),
+                connected_outputs(known, connected, simulator).count(),
+            );
             if m == 0 || p == 0 || order == 0 {
                 continue;
             }
@@ -289,14 +291,13 @@ impl Finder {
         }
     }
 
-    /// One more window; what it did to the models. `None` if it was none to learn from: of another size, or with inputs
-    /// that move.
+    /// Adds one window; how models changed. `None` if it cannot be used: another step size, or inputs that are not held.
     pub(crate) fn observe(
         &self,
         known: &CorrectionContext<'_>,
         record: &StepRecord<'_>,
         found: &mut FinderMemory<&mut [f64]>,
-        (heard, work): (&[f64], &mut [f64]),
+        (connected, work): (&[f64], &mut [f64]),
     ) -> Option<ModelChange> {
         let (m, size) = (known.shape.inputs, record.window.size);
         let stride = m + known.shape.outputs;
@@ -309,7 +310,7 @@ impl Finder {
         *found.head(Head::Held) = if held { *found.head(Head::Held) + 1.0 } else { 0.0 };
         let regular = held && same_size(size, *found.head(Head::Size));
         if !regular {
-            self.other_size(known, size, found, heard);
+            self.other_size(known, size, found, connected);
         }
         *found.head(Head::Before) = size;
         if !regular {
@@ -325,27 +326,27 @@ impl Finder {
 
         let mut change = ModelChange::None;
         let FinderMemory { head, samples, models, fits } = found;
-        self.members(known, heard, |member| {
+        self.members(known, connected, |member| {
             let model = &mut models[member.model.clone()];
-            change = change.max(self.study(known, member, (head, samples), (model, fits), (heard, work)));
+            change = change.max(self.study(known, member, (head, samples), (model, fits), (connected, work)));
         });
         Some(change)
     }
 
-    /// One more row for the least squares of a simulator, and what its model is worth.
+    /// Adds one row to the least squares of a simulator, and judges its model.
     fn study(
         &self,
         known: &CorrectionContext<'_>,
         member: &IdentifiedSimulator,
         (head, samples): (&[f64], &[f64]),
         (model, fits): (&mut [f64], &mut [f64]),
-        (heard, work): (&[f64], &mut [f64]),
+        (connected, work): (&[f64], &mut [f64]),
     ) -> ModelChange {
         let arx = member.arx;
         let (m, p) = (arx.inputs, arx.outputs);
         let stride = known.shape.inputs + known.shape.outputs;
-        if hears(known, member.simulator).any(|input| known.own(input).is_some()) {
-            // In a step of its own that is longer than the window, it shows nothing.
+        if connected_inputs(known, member.simulator).any(|input| known.own(input).is_some()) {
+            // In a multi-rate step its outputs are interpolated and cannot be used.
             let in_use = std::mem::replace(&mut model[0], 0.0) == 1.0;
             return if in_use { ModelChange::Other } else { ModelChange::None };
         }
@@ -357,7 +358,7 @@ impl Finder {
         let (v, rest) = rest.split_at_mut(needed * m);
         for sample in 0..needed {
             let at = &samples[sample * stride..][..stride];
-            gather(known, heard, member, at, &mut y[sample * p..], &mut v[sample * m..]);
+            gather(known, connected, member, at, &mut y[sample * p..], &mut v[sample * m..]);
         }
         let (row, rest) = rest.split_at_mut(width + p);
         let (theta, rest) = rest.split_at_mut(width * p);
@@ -371,13 +372,13 @@ impl Finder {
         let noise = REST * size_of(y);
         let squares = member.squares.clone();
         let in_use = model[0] == 1.0;
-        // By how much a prediction was wrong, in parts of how much outputs usually change.
-        let wrong = |order: usize, theta: &[f64], usual: &dyn Fn(usize) -> f64| -> f64 {
+        // The error of a prediction relative to the usual change of outputs.
+        let prediction_error = |order: usize, theta: &[f64], usual: &dyn Fn(usize) -> f64| -> f64 {
             let mut most = 0.0f64;
             for output in 0..p {
-                let said: f64 = (0..arx.width(order)).map(|i| row[i] * theta[i * p + output]).sum();
-                let apart = ((row[width + output] - said).abs() - noise).max(0.0);
-                most = most.max(if apart == 0.0 { 0.0 } else { apart / usual(output) });
+                let predicted: f64 = (0..arx.width(order)).map(|i| row[i] * theta[i * p + output]).sum();
+                let error = ((row[width + output] - predicted).abs() - noise).max(0.0);
+                most = most.max(if error == 0.0 { 0.0 } else { error / usual(output) });
             }
             if most.is_nan() { f64::INFINITY } else { most }
         };
@@ -385,12 +386,16 @@ impl Finder {
         let (mut error, mut novel) = (f64::INFINITY, f64::INFINITY);
         if order > 0 {
             arx.solve(order, &fits[squares.clone()], theta);
-            error = wrong(order, theta, &|output| arx.change(&fits[squares.clone()], output).sqrt());
+            error =
+                prediction_error(order, theta, &|output| arx.change(&fits[squares.clone()], output).sqrt());
             novel = arx.novelty(order, &fits[squares.clone()], row, rest);
         }
         let frozen = |output: usize| fits[member.usual.start + output];
-        let of_used =
-            if in_use { wrong(model[1] as usize, &fits[member.theta.clone()], &frozen) } else { 0.0 };
+        let of_used = if in_use {
+            prediction_error(model[1] as usize, &fits[member.theta.clone()], &frozen)
+        } else {
+            0.0
+        };
         if error > EXACT || novel > NEW {
             let full = arx.rows(&fits[squares.clone()]) * (1.0 - self.forgetting) > 1.0;
             let keep =
@@ -427,8 +432,7 @@ impl Finder {
         adopt(member, order, head[Head::Size as usize], theta, (model, fits), rest)
     }
 
-    /// By what part of them the answers of outputs to inputs within a window may be wrong. Inputs count by how much they
-    /// usually change.
+    /// The relative error of the response of outputs to inputs within a window. Inputs are weighted by their usual change.
     fn quality_of(
         &self,
         arx: &Arx,
@@ -446,7 +450,7 @@ impl Finder {
                 let gain: f64 =
                     (0..=order).map(|level| theta[(arx.of_input(level) + input) * p + output]).sum();
                 let unknown =
-                    arx.doubt(order, squares, input, work) * arx.left(order, squares, output).sqrt();
+                    arx.doubt(order, squares, input, work) * arx.residual(order, squares, output).sqrt();
                 doubt += (unknown * usual).powi(2);
                 answer += (gain * usual).powi(2);
             }
@@ -458,16 +462,16 @@ impl Finder {
         if worst.is_nan() { f64::INFINITY } else { worst }
     }
 
-    /// Windows of another size: samples no longer follow each other, and of a lasting one nothing is known.
+    /// A window of another size interrupts the samples; two in a row start the identification anew.
     fn other_size(
         &self,
         known: &CorrectionContext<'_>,
         size: f64,
         found: &mut FinderMemory<&mut [f64]>,
-        heard: &[f64],
+        connected: &[f64],
     ) {
         let lasts = same_size(size, *found.head(Head::Before));
-        self.members(known, heard, |member| {
+        self.members(known, connected, |member| {
             found.models[member.model.start] = 0.0;
             found.fits[member.mark(Mark::Streak)] = 0.0;
             if lasts {
@@ -482,14 +486,14 @@ impl Finder {
         *found.head(Head::Now) = 0.0;
     }
 
-    /// All models out of use.
+    /// Takes all models out of use.
     pub(crate) fn give_up(
         &self,
         known: &CorrectionContext<'_>,
         found: &mut FinderMemory<&mut [f64]>,
-        heard: &[f64],
+        connected: &[f64],
     ) {
-        self.members(known, heard, |member| {
+        self.members(known, connected, |member| {
             found.models[member.model.start] = 0.0;
             found.fits[member.mark(Mark::Streak)] = 0.0;
         });
@@ -497,17 +501,17 @@ impl Finder {
         *found.head(Head::Now) = 0.0;
     }
 
-    /// Puts down what people are told; whether any model is in use.
-    pub(crate) fn tell(
+    /// Updates the status for reports; whether any model is in use.
+    pub(crate) fn update_status(
         &self,
         known: &CorrectionContext<'_>,
         change: ModelChange,
         time: f64,
         found: &mut FinderMemory<&mut [f64]>,
-        heard: &[f64],
+        connected: &[f64],
     ) -> bool {
         let (mut now, mut wanted, mut odd, mut quality) = (0.0, 0.0, 0.0, 0.0f64);
-        self.members(known, heard, |member| {
+        self.members(known, connected, |member| {
             let of = |mark: Mark| found.fits[member.mark(mark)];
             wanted += 1.0;
             odd += of(Mark::Odd);
@@ -540,8 +544,8 @@ impl Finder {
         true
     }
 
-    /// What people are told.
-    pub(crate) fn learned(&self, found: &FinderMemory<&[f64]>) -> IdentificationStatus {
+    /// The status for reports.
+    pub(crate) fn status(&self, found: &FinderMemory<&[f64]>) -> IdentificationStatus {
         let head = |which: Head| found.head[which as usize];
         IdentificationStatus {
             wanted: head(Head::Wanted) as u64,
@@ -557,7 +561,7 @@ impl Finder {
         }
     }
 
-    /// By which factor the share of debts that the window to come repays differs from the usual one.
+    /// Factor of the share of debts that the next window repays.
     pub(crate) fn unevenness(&self, head: &[f64]) -> f64 {
         1.0 + if head[Head::Windows as usize] % 2.0 == 1.0 { UNEVEN } else { -UNEVEN }
     }
@@ -570,15 +574,15 @@ impl FinderMemory<&mut [f64]> {
 }
 
 /// Marks the outputs that drive inputs by 1.
-pub(crate) fn mark_heard(known: &CorrectionContext<'_>, heard: &mut [f64]) {
-    heard.fill(0.0);
+pub(crate) fn mark_connected(known: &CorrectionContext<'_>, connected: &mut [f64]) {
+    connected.fill(0.0);
     for term in (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)) {
-        heard[term.output] = 1.0;
+        connected[term.output] = 1.0;
     }
 }
 
 /// The inputs of a simulator that outputs drive.
-pub(crate) fn hears<'a>(
+pub(crate) fn connected_inputs<'a>(
     known: &CorrectionContext<'a>,
     simulator: usize,
 ) -> impl Iterator<Item = usize> + Clone + use<'a> {
@@ -587,26 +591,27 @@ pub(crate) fn hears<'a>(
 }
 
 /// The outputs of a simulator that drive inputs.
-pub(crate) fn heard_of<'a, 'b>(
+pub(crate) fn connected_outputs<'a, 'b>(
     known: &CorrectionContext<'a>,
-    heard: &'b [f64],
+    connected: &'b [f64],
     simulator: usize,
 ) -> impl Iterator<Item = usize> + use<'a, 'b> {
-    known.blocks[simulator].outputs.clone().filter(|output| heard[*output] == 1.0)
+    known.blocks[simulator].outputs.clone().filter(|output| connected[*output] == 1.0)
 }
 
 /// The samples of one simulator out of those of all.
 pub(crate) fn gather(
     known: &CorrectionContext<'_>,
-    heard: &[f64],
+    connected: &[f64],
     member: &IdentifiedSimulator,
     all: &[f64],
     y: &mut [f64],
     v: &mut [f64],
 ) {
-    let outputs = heard_of(known, heard, member.simulator).map(|output| all[known.shape.inputs + output]);
+    let outputs =
+        connected_outputs(known, connected, member.simulator).map(|output| all[known.shape.inputs + output]);
     y.iter_mut().zip(outputs).for_each(|(place, value)| *place = value);
-    let inputs = hears(known, member.simulator).map(|input| all[input]);
+    let inputs = connected_inputs(known, member.simulator).map(|input| all[input]);
     v.iter_mut().zip(inputs).for_each(|(place, value)| *place = value);
 }
 

@@ -1,4 +1,4 @@
-//! Linear models of simulators from nothing but their inputs and outputs.
+//! Identification of linear models of simulators from their inputs and outputs.
 
 pub(crate) mod arx;
 pub(crate) mod finder;

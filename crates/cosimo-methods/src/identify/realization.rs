@@ -1,38 +1,38 @@
 //! From coefficients of least squares to a linear model in continuous time.
 //!
 //! With q the shift by a window and d = q - 1, the coefficients are P(d) y = N(d) v + c, v being the input over the
-//! window that ended. The observer form of it has the states x, with x(k+1) known from the newest `order` samples (all
-//! its poles are put to q = 0, where nothing is remembered). z(k) = x(k+1) is then a state in the usual sense:
+//! window that ended. Its observer form has the states x, with x(k+1) known from the newest `order` samples (a deadbeat
+//! observer: all its poles are at q = 0). z(k) = x(k+1) is then a state in the usual sense:
 //!
 //!   z(k+1) = F z(k) + G u(k) + c,  y(k+1) = E z(k) + N u(k),  and the same as  y(k) = C z(k) + D u(k-1) + g
 //!
-//! with C = E F^-1, D = N - C G, g = - C c: what an output shows at once is what a state cannot have held. Directions
-//! that F forgets within a window are no states: they answer at once, as far as anybody can see from here, and are
-//! part of D. The rest has a logarithm unless it turns by half a round or more within a window: F = e^(A H).
+//! with C = E F^-1, D = N - C G, g = - C c: feed-through is the part of the response that is not due to a state.
+//! Directions that F damps out within a window are not states: at this step size their response is immediate and part of
+//! D. The rest has a logarithm unless it rotates by half a turn or more within a window: F = e^(A H).
 
 use cosimo_core::dense::{add_product, invert, logarithm, logarithm_work, multiply, phi, phi_work};
 
 use super::arx::Arx;
 use super::workspace::parts_mut;
 
-/// What is smaller than this after a window is forgotten within it.
+/// Directions with a smaller factor are damped out within a window.
 const FORGOTTEN: f64 = 1e-6;
 
-/// A linear model in parts of memory that is lent: as numbers, so that it can be rewound and saved.
+/// A linear model in parts of method memory: as numbers, so that it can be rolled back and saved.
 pub(crate) struct Realization<'a> {
     /// States of the observer form.
     pub observed: usize,
     pub inputs: usize,
     pub outputs: usize,
-    /// How many of them are states of the model; 0 for answers at once. Negative: there is no model.
+    /// How many of them are states of the model; 0 for pure feed-through. Negative: there is no model.
     pub states: &'a mut f64,
-    /// Observer: F, G, what newest outputs tell (K), c and N.
+    /// Observer: F, G, its gain K, c and N.
     pub f: &'a mut [f64],
     pub g: &'a mut [f64],
     pub k: &'a mut [f64],
     pub c0: &'a mut [f64],
     pub n: &'a mut [f64],
-    /// The directions that are remembered, one column each.
+    /// The directions that are not damped out, one column each.
     pub basis: &'a mut [f64],
     /// x' = A x + B u + drift, y = C x + D u + level, in these directions.
     pub a: &'a mut [f64],
@@ -69,7 +69,7 @@ impl<'a> Realization<'a> {
         polynomials.max(6 * square + 2 * extended + logarithm_work(n).max(phi_work(n)))
     }
 
-    /// Fills all from the coefficients, for windows of the given size; whether there is such a model.
+    /// Computes the model from the coefficients, for windows of the given size; whether there is one.
     pub(crate) fn fill(
         &mut self,
         arx: &Arx,
@@ -92,7 +92,7 @@ impl<'a> Realization<'a> {
         true
     }
 
-    /// The observer form, with states scaled so that all are of one size.
+    /// The observer form, with states scaled to a similar size.
     fn observe(&mut self, arx: &Arx, order: usize, theta: &[f64], work: &mut [f64]) {
         let (p, m, n) = (self.outputs, self.inputs, self.observed);
         let (den, num) = work[..(order + 1) * p * (p + m)].split_at_mut((order + 1) * p * p);
@@ -159,7 +159,7 @@ impl<'a> Realization<'a> {
         }
     }
 
-    /// The directions that are remembered, and the model in them.
+    /// The directions that are not damped out, and the model in them.
     fn reduce(&mut self, size: f64, work: &mut [f64]) -> Option<usize> {
         let (p, m, n) = (self.outputs, self.inputs, self.observed);
         let r = remembered(n, self.f, self.basis, work);
@@ -217,7 +217,7 @@ impl<'a> Realization<'a> {
         Some(r)
     }
 
-    /// The state from the newest samples, counted backwards: of as many as the order has, and they say all.
+    /// The state from the newest samples, counted backwards: `order` of them determine it.
     pub(crate) fn state<'b>(
         &self,
         order: usize,
@@ -267,7 +267,7 @@ fn remembered(n: usize, matrix: &[f64], basis: &mut [f64], work: &mut [f64]) -> 
         for i in 0..n {
             basis[i * n + count] = left[i * n + best] / length.sqrt();
         }
-        // Twice, because once leaves rounding errors of what was taken away.
+        // Twice, because once leaves rounding errors.
         for _ in 0..2 {
             for j in 0..n {
                 let part: f64 = (0..n).map(|i| basis[i * n + count] * left[i * n + j]).sum();
@@ -362,9 +362,9 @@ mod tests {
         let u = vec![2.0; m];
         plant.advance(&mut x, &u, h / 2.0);
         found.advance(&mut z, &u, h / 2.0);
-        let (wanted, mut seen) = (plant.outputs(&x, &u), found.outputs(&z, &u));
+        let (expected, mut seen) = (plant.outputs(&x, &u), found.outputs(&z, &u));
         seen.iter_mut().zip(&*model.level).for_each(|(y, level)| *y += level);
-        wanted.iter().zip(&seen).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest
+        expected.iter().zip(&seen).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest
     }
 
     #[test]
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// An oscillation of more than half a round per window looks like a slower one: nobody can tell.
+    /// An oscillation of more than half a turn per window is aliased to a slower one.
     #[test]
     fn what_turns_by_half_a_round_in_a_window_has_no_model() {
         let arx = Arx { inputs: 1, outputs: 1, order: 1 };
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn states_that_nobody_shows_are_found_by_their_order() {
+    fn states_without_an_output_are_found_by_their_order() {
         let (mw, kw, kc, dc) = (40.0, 150000.0, 15000.0, 1000.0);
         let strut = Plant {
             inputs: 1,

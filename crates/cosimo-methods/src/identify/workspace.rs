@@ -1,7 +1,7 @@
-//! One list of rooms, for their sizes and for what they hold: whoever lays out memory or scratch names every room once,
-//! and asks for the next so many numbers.
+//! Layout of memory and scratch: one function lists every part once, by asking for the next so many numbers, and serves
+//! both for sizes and for slices.
 
-/// Parts of what is lent for reading, one after the other.
+/// Successive parts of a slice, for reading.
 pub(crate) fn parts<'a>(mut lent: &'a [f64]) -> impl FnMut(usize) -> &'a [f64] {
     move |size| {
         let (part, behind) = lent.split_at(size);
@@ -10,7 +10,7 @@ pub(crate) fn parts<'a>(mut lent: &'a [f64]) -> impl FnMut(usize) -> &'a [f64] {
     }
 }
 
-/// Parts of what is lent for writing.
+/// Successive parts of a slice, for writing.
 pub(crate) fn parts_mut<'a>(mut lent: &'a mut [f64]) -> impl FnMut(usize) -> &'a mut [f64] {
     move |size| {
         let (part, behind) = std::mem::take(&mut lent).split_at_mut(size);
@@ -19,7 +19,7 @@ pub(crate) fn parts_mut<'a>(mut lent: &'a mut [f64]) -> impl FnMut(usize) -> &'a
     }
 }
 
-/// How many numbers a list of rooms asks for.
+/// The total size of a layout.
 pub(crate) fn total<T>(list: impl FnOnce(&mut dyn FnMut(usize)) -> T) -> usize {
     let mut sum = 0;
     list(&mut |size| sum += size);

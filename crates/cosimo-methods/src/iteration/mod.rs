@@ -1,4 +1,4 @@
-//! How often the stages are swept.
+//! How often the stages are stepped over one window.
 
 pub(crate) mod once;
 pub(crate) mod waveform;

@@ -1,9 +1,9 @@
-//! Sweeps over the same window until the outputs at its end settle: what was extrapolated is then interpolated,
-//! and the step is implicit in the coupling.
+//! Waveform iteration: repeats the window until the outputs at its end converge. Inputs are then interpolated, and the
+//! step is implicit in the coupling.
 //!
-//! One sweep maps assumed ends onto new ones, and its fixed point is looked for: plainly, with constant
+//! One sweep maps assumed outputs at the end onto computed ones; the fixed point is iterated plainly, with constant
 //! relaxation, with Aitken's (Irons & Tuck 1969), or by interface quasi-Newton from least squares over earlier
-//! sweeps (IQN-ILS: Degroote, Bathe & Vierendeels 2009). Every simulator must be able to rewind.
+//! sweeps (IQN-ILS: Degroote, Bathe & Vierendeels 2009). Every simulator must support rollback.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Iteration, Passes, Sizes};
@@ -29,13 +29,13 @@ pub(crate) struct Waveform {
     pub absolute: f64,
 }
 
-/// Earlier sweeps that quasi-Newton looks at.
+/// Earlier sweeps that quasi-Newton uses.
 const COLUMNS: usize = 8;
-/// More are no help; it is also the length of the history in a message.
+/// Limit of sweeps, and the length of the history in a message.
 const MOST: usize = 200;
-/// Factors that are believed. With several modes the formula may ask for anything, even backwards.
+/// Accepted relaxation factors. With several modes the formula may give anything, even negative factors.
 const AITKEN: std::ops::RangeInclusive<f64> = 0.01..=2.0;
-/// A change that earlier ones explain to this part says nothing new.
+/// A change with a smaller relative part orthogonal to earlier ones is linearly dependent.
 const DEPENDENT: f64 = 1e-10;
 
 impl Iteration for Waveform {
@@ -79,12 +79,12 @@ impl Iteration for Waveform {
     }
 }
 
-/// Vectors of one iteration, lent by the engine. Products are of weighted residuals, because outputs have units.
+/// Vectors of one iteration, in scratch memory. Products are of weighted residuals, because outputs have units.
 struct WaveformWorkspace<'a> {
     width: usize,
     guess: &'a mut [f64],
     found: &'a mut [f64],
-    /// What each entry may change by.
+    /// Allowed change of each entry.
     scale: &'a mut [f64],
     /// (found - guess) / scale.
     residual: &'a mut [f64],
@@ -113,25 +113,25 @@ impl<'a> WaveformWorkspace<'a> {
         }
     }
 
-    /// Once per window: with weights that follow the sweeps their map would not be linear where the system is. A
-    /// slope is measured by its own size.
+    /// Once per window: with weights that follow the sweeps the map would not be linear where the system is. A slope is
+    /// weighted by its own size.
     fn weigh(&mut self, relative: f64, absolute: f64) {
         for (scale, end) in self.scale.iter_mut().zip(self.guess.iter()) {
             *scale = absolute + if end.is_finite() { relative * end.abs() } else { 0.0 };
         }
     }
 
-    /// The weighted root mean square change of the outputs that drive inputs, 1 is settled; and the worst one.
+    /// The weighted root mean square change of connected outputs, converged up to 1; and the output that changes most.
     fn compare(&mut self, connected: &[bool]) -> (f64, usize) {
         self.last_residual.copy_from_slice(self.residual);
         let (mut sum, mut count, mut worst, mut most) = (0.0, 0, 0, -1.0);
         for entry in 0..self.width {
             let output = entry % connected.len();
-            let apart = self.found[entry] - self.guess[entry];
-            let heard = connected[output] && !apart.is_nan();
-            self.residual[entry] = if heard { apart / self.scale[entry] } else { 0.0 };
+            let change = self.found[entry] - self.guess[entry];
+            let counts = connected[output] && !change.is_nan();
+            self.residual[entry] = if counts { change / self.scale[entry] } else { 0.0 };
             if entry < connected.len() && connected[output] {
-                let part = (apart / self.scale[entry]).powi(2);
+                let part = (change / self.scale[entry]).powi(2);
                 sum += part;
                 count += 1;
                 if part > most {
@@ -142,7 +142,7 @@ impl<'a> WaveformWorkspace<'a> {
         ((sum / f64::from(count.max(1))).sqrt(), worst)
     }
 
-    /// Goes a part of the way. Entries that nobody hears, and absent slopes, are taken as they are.
+    /// Under- or over-relaxation. Outputs that are not connected, and absent slopes, are taken as they are.
     fn relax(&mut self, factor: f64) {
         self.last_found.copy_from_slice(self.found);
         for entry in 0..self.width {
@@ -165,14 +165,14 @@ impl<'a> WaveformWorkspace<'a> {
         if AITKEN.contains(&next) { next } else { first }
     }
 
-    /// Finds the combination of earlier changes that takes the residual away, and applies it to the outputs.
+    /// Finds the combination of earlier changes that removes the residual, and applies it to the outputs.
     fn quasi_newton(&mut self, sweep: usize, factor: f64) {
         let width = self.width;
         if sweep == 0 {
             self.relax(factor);
             return;
         }
-        // Newest first, so that the oldest are dropped, and dropped first where they say nothing new.
+        // Newest first, so that the oldest are dropped, and dropped first where they are linearly dependent.
         self.residual_changes.copy_within(..(COLUMNS - 1) * width, width);
         self.found_changes.copy_within(..(COLUMNS - 1) * width, width);
         for entry in 0..width {
@@ -234,7 +234,7 @@ fn norm(a: &[f64]) -> f64 {
 
 pub(crate) const ENTRY: MethodEntry<dyn Iteration> = MethodEntry {
     name: "waveform",
-    summary: "sweeps the same step until the outputs settle: implicit in the coupling",
+    summary: "repeats the step until the outputs converge: implicit in the coupling",
     source: "Kübler & Schiehlen 2000; relaxation by Irons & Tuck 1969, IQN-ILS by Degroote et al. 2009",
     order: "of the input",
     options: &[
@@ -249,10 +249,16 @@ pub(crate) const ENTRY: MethodEntry<dyn Iteration> = MethodEntry {
             0.5,
             Range::Positive,
             "",
-            "part of the way with constant relaxation, and at first with the others",
+            "relaxation factor of `constant`, and of the first sweep of the others",
         ),
-        Spec::count("sweeps", 20, 1, "repeated sweeps at most, up to 200"),
-        Spec::number("relative", 1e-8, Range::NotNegative, "", "change of an output that counts as settled"),
+        Spec::count("sweeps", 20, 1, "maximum number of repetitions, up to 200"),
+        Spec::number(
+            "relative",
+            1e-8,
+            Range::NotNegative,
+            "",
+            "change of an output that counts as converged",
+        ),
         Spec::number("absolute", 1e-10, Range::Positive, "", "the same for outputs near zero, in their unit"),
     ],
     needs: |_| Needs { rollback: true, ..Needs::NOTHING },

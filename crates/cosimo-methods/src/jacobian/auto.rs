@@ -1,4 +1,4 @@
-//! Derivatives that simulators give, declared or along directions; differences of those that give none.
+//! Declared or directional derivatives where simulators offer them, finite differences where they do not.
 
 use cosimo_core::interface::{Derivatives, Needs, StateSpaceAccess};
 use cosimo_core::linear_model::StateSpaceMatrices;
@@ -28,21 +28,21 @@ impl JacobianSource for Auto {
         }
     }
 
-    fn sees(&self, insight: &StateSpaceAccess) -> bool {
-        insight.derivatives != Derivatives::None || insight.anywhere
+    fn sees(&self, access: &StateSpaceAccess) -> bool {
+        access.derivatives != Derivatives::None || access.anywhere
     }
 
     fn linearise(
         &self,
-        insight: &StateSpaceAccess,
+        access: &StateSpaceAccess,
         dynamics: &mut dyn StateSpace,
         x: &[f64],
         u: &[f64],
         work: &mut JacobianWork,
         into: &mut StateSpaceMatrices<'_>,
     ) -> Result<(), SimulatorError> {
-        if insight.derivatives == Derivatives::None {
-            self.difference.linearise(insight, dynamics, x, u, work, into)
+        if access.derivatives == Derivatives::None {
+            self.difference.linearise(access, dynamics, x, u, work, into)
         } else {
             dynamics.matrices(u, into)
         }
@@ -51,7 +51,7 @@ impl JacobianSource for Auto {
 
 pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     name: "auto",
-    summary: "derivatives that the simulators give, differences of those that give none",
+    summary: "derivatives of the simulators where they offer them, else finite differences",
     source: "-",
     order: "2 in the increment, where differences are taken",
     options: difference::ENTRY.options,

@@ -1,16 +1,16 @@
-//! The derivatives that a simulator itself declares: those of outputs by inputs of any simulator, and the linear models
-//! of those that know their equations.
+//! Derivatives that a simulator itself declares: of outputs by inputs, and of whole linear models where it exposes its
+//! equations.
 
 use cosimo_core::interface::{Derivatives, Needs, StateSpaceAccess};
 use cosimo_core::method::JacobianSource;
 use cosimo_core::registry::MethodEntry;
 
-/// Simulators that give derivatives of this kind give them themselves.
+/// Derivatives of this kind from the simulator itself.
 pub(crate) struct DerivativesOfSimulator(pub Derivatives);
 
 impl JacobianSource for DerivativesOfSimulator {
-    fn sees(&self, insight: &StateSpaceAccess) -> bool {
-        insight.derivatives == self.0
+    fn sees(&self, access: &StateSpaceAccess) -> bool {
+        access.derivatives == self.0
     }
 }
 

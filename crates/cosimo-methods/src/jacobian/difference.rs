@@ -1,5 +1,5 @@
-//! Central differences. Of the outputs by the held inputs, through a saved state: works on any simulator that can
-//! rewind. Of the right-hand side, for linear models: works where that can be asked for anywhere. Where a function is
+//! Central differences. Of outputs by held inputs, through a saved state: works with any simulator that supports
+//! rollback. Of the right-hand side, for linear models: works where it can be evaluated anywhere. Where a function is
 //! not smooth the result is a secant over the perturbation.
 
 use cosimo_core::interface::{Needs, StateSpaceAccess};
@@ -47,13 +47,13 @@ impl JacobianSource for Difference {
         true
     }
 
-    fn sees(&self, insight: &StateSpaceAccess) -> bool {
-        insight.anywhere
+    fn sees(&self, access: &StateSpaceAccess) -> bool {
+        access.anywhere
     }
 
     fn linearise(
         &self,
-        _insight: &StateSpaceAccess,
+        _access: &StateSpaceAccess,
         dynamics: &mut dyn StateSpace,
         x: &[f64],
         u: &[f64],
@@ -83,7 +83,7 @@ impl JacobianSource for Difference {
 }
 
 impl Difference {
-    /// A value and its neighbours.
+    /// A value perturbed upwards and downwards.
     fn around(&self, value: f64) -> (f64, f64) {
         let perturbation = self.relative * value.abs().max(self.least);
         (value + perturbation, value - perturbation)
@@ -100,7 +100,7 @@ pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     source: "-",
     order: "2 in the increment",
     options: &[
-        Spec::number("relative", 1e-6, Range::Positive, "", "perturbation as a part of the input"),
+        Spec::number("relative", 1e-6, Range::Positive, "", "perturbation relative to the input"),
         Spec::number(
             "least",
             1.0,

@@ -1,4 +1,4 @@
-//! Directional derivatives of units, column by column.
+//! Directional derivatives of FMUs, column by column.
 
 use cosimo_core::interface::{Derivatives, Needs};
 use cosimo_core::method::JacobianSource;
@@ -8,7 +8,7 @@ use super::declared::DerivativesOfSimulator;
 
 pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     name: "directional",
-    summary: "directional derivatives of units",
+    summary: "directional derivatives of FMUs",
     source: "FMI 2.0.4, 2.1.9; FMI 3.0.1, 2.2.11",
     order: "",
     options: &[],

@@ -1,5 +1,5 @@
-//! Stages of one: each simulator sees the new values of those before it, which turns its extrapolation into
-//! interpolation. The order is given, that of the file, or that of the connections.
+//! One simulator per stage: each uses the new values of those before it, which turns extrapolation into interpolation.
+//! The order is given, that of the file, or that of the connections.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
@@ -8,7 +8,7 @@ use cosimo_core::registry::{MethodEntry, Spec, suggest};
 pub(crate) struct GaussSeidel {
     /// Names of the first simulators.
     pub order: Vec<String>,
-    /// The others follow whom they are driven by, as far as circles allow; else they follow the file.
+    /// The others are ordered along the connections, as far as loops allow; else as in the file.
     pub by_graph: bool,
 }
 
@@ -18,7 +18,7 @@ impl Partition for GaussSeidel {
         for name in &self.order {
             let index = graph.simulators.iter().position(|known| known == name).ok_or_else(|| {
                 let hint = suggest(name, graph.simulators.iter().map(String::as_str));
-                format!("`order` of `gauss-seidel` names `{name}`, which is no component; {hint}")
+                format!("`order` of `gauss-seidel` names `{name}`, which is not a component; {hint}")
             })?;
             if order.contains(&index) {
                 return Err(format!("`order` of `gauss-seidel` names `{name}` twice"));
@@ -40,11 +40,11 @@ impl Partition for GaussSeidel {
 
 pub(crate) const ENTRY: MethodEntry<dyn Partition> = MethodEntry {
     name: "gauss-seidel",
-    summary: "one simulator after the other, each on the new values of those before it",
+    summary: "one simulator after the other, each with the new values of those before it",
     source: "Kübler & Schiehlen 2000",
     order: "of the input",
     options: &[
-        Spec::names("order", "who steps first"),
+        Spec::names("order", "components that step first, in this order"),
         Spec::choice(
             "rest",
             "file",

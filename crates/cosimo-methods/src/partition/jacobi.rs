@@ -1,4 +1,4 @@
-//! One stage of all: nobody sees new values before everybody has stepped. Steps run in parallel.
+//! All simulators in one stage, with the values of the previous communication point. Steps run in parallel.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
@@ -14,7 +14,7 @@ impl Partition for Jacobi {
 
 pub(crate) const ENTRY: MethodEntry<dyn Partition> = MethodEntry {
     name: "jacobi",
-    summary: "all simulators step at once, on old values",
+    summary: "all simulators step in parallel, with the values of the previous communication point",
     source: "Kübler & Schiehlen 2000",
     order: "of the input",
     options: &[],

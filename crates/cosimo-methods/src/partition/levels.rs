@@ -1,5 +1,5 @@
-//! Stages by the graph: whoever is driven steps after whom drives it, on new values; simulators that drive each
-//! other step together, on old ones. Without circles nothing is extrapolated at all.
+//! Stages along the connections: a simulator steps after those that drive it, with new values; simulators in a loop step
+//! together, with the values of the previous point. Without loops nothing is extrapolated at all.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
@@ -17,7 +17,7 @@ impl Partition for Levels {
 
 pub(crate) const ENTRY: MethodEntry<dyn Partition> = MethodEntry {
     name: "levels",
-    summary: "level by level along the connections; circles step together",
+    summary: "level by level along the connections; simulators in a loop step together",
     source: "-",
     order: "of the input",
     options: &[],

@@ -1,4 +1,4 @@
-//! Who steps with whom, in which order.
+//! Stages of simulators, and their order.
 
 pub(crate) mod gauss_seidel;
 pub(crate) mod jacobi;

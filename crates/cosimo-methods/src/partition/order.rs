@@ -1,10 +1,9 @@
-//! The order that the graph itself suggests: whoever drives comes before whom it drives, and simulators that
-//! drive each other stay together.
+//! Topological order of the simulators: drivers come before those they drive, and simulators in a loop stay together.
 
 use cosimo_core::graph::components;
 use cosimo_core::method::CouplingGraph;
 
-/// Groups of simulators that drive each other in a circle, those that depend on nobody first; inside a group and
+/// Groups of simulators that drive each other in a loop, those without inputs from others first; inside a group and
 /// between independent groups in the order of the file.
 pub(super) fn groups(graph: &CouplingGraph) -> Vec<Vec<usize>> {
     let count = graph.simulators.len();
@@ -12,32 +11,32 @@ pub(super) fn groups(graph: &CouplingGraph) -> Vec<Vec<usize>> {
     for &(from, to) in &graph.edges {
         backward[to].push(from);
     }
-    let mut circles = components(count, |member, k| backward[member].get(k).copied());
-    let mut circle_of = vec![0; count];
-    for (place, circle) in circles.iter_mut().enumerate() {
-        circle.sort_unstable();
-        circle.iter().for_each(|&member| circle_of[member] = place);
+    let mut cycles = components(count, |member, k| backward[member].get(k).copied());
+    let mut cycle_of = vec![0; count];
+    for (place, cycle) in cycles.iter_mut().enumerate() {
+        cycle.sort_unstable();
+        cycle.iter().for_each(|&member| cycle_of[member] = place);
     }
-    // Of all circles whose sources are placed, the one that stands first in the file comes next.
-    let mut placed = vec![false; circles.len()];
+    // Of all loops whose drivers are placed, the first in the file comes next.
+    let mut placed = vec![false; cycles.len()];
     let mut order = Vec::new();
-    while order.len() < circles.len() {
-        let ready = |circle: &usize| {
-            !placed[*circle]
-                && circles[*circle].iter().all(|&member| {
-                    backward[member].iter().all(|&from| circle_of[from] == *circle || placed[circle_of[from]])
+    while order.len() < cycles.len() {
+        let ready = |cycle: &usize| {
+            !placed[*cycle]
+                && cycles[*cycle].iter().all(|&member| {
+                    backward[member].iter().all(|&from| cycle_of[from] == *cycle || placed[cycle_of[from]])
                 })
         };
-        let Some(next) = (0..circles.len()).filter(ready).min_by_key(|&circle| circles[circle][0]) else {
+        let Some(next) = (0..cycles.len()).filter(ready).min_by_key(|&cycle| cycles[cycle][0]) else {
             break;
         };
         placed[next] = true;
-        order.push(circles[next].clone());
+        order.push(cycles[next].clone());
     }
     order
 }
 
-/// How many groups one must pass to reach each, at most.
+/// Simulators by level: the longest path of groups that leads to them.
 pub(super) fn levels(graph: &CouplingGraph) -> Vec<Vec<usize>> {
     let groups = groups(graph);
     let mut level_of = vec![0; graph.simulators.len()];

@@ -1,4 +1,4 @@
-//! The F-test: the variance about the mean against that from sample to sample. Noise alone gives the same twice.
+//! The F-test: the variance about the mean against that from sample to sample. For noise alone both are equal.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
@@ -15,15 +15,15 @@ pub(crate) const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
     options: &[
         WINDOW,
         TOLERANCE,
-        Spec::count("samples", 50, 3, "how many it looks at; none is judged before there are so many"),
-        Spec::number("critical", 2.0, Range::Positive, "", "the ratio up to which it stands still"),
+        Spec::count("samples", 50, 3, "number of samples; not steady before there are so many"),
+        Spec::number("critical", 2.0, Range::Positive, "", "the ratio up to which the end is steady"),
     ],
     needs: |_| Needs::NOTHING,
     build: |options| {
         Box::new(FTest {
             window: options.number(WINDOW.name),
             samples: options.count("samples"),
-            // As wide as a sliding window of that tolerance sees it.
+            // Noise as wide as the tolerance of a sliding window.
             noise: options.optional(TOLERANCE.name).unwrap_or(USUAL) / 4.0,
             critical: options.number("critical"),
         })

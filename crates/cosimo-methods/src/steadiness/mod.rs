@@ -1,4 +1,4 @@
-//! Whether the end of a line stands still.
+//! Steady-state identification at the ends of transmission lines.
 
 pub(crate) mod f_test;
 mod noise;
@@ -14,14 +14,14 @@ const WINDOW: Spec = Spec::number(
     0.01,
     Range::Positive,
     "s",
-    "how long it must stand still; no shorter than a period of the line's own swinging",
+    "how long the end must be steady; no shorter than the period of the line's own oscillation",
 );
 const TOLERANCE: Spec =
-    Spec::optional("tolerance", Range::Positive, "", "how far the flow may move meanwhile, in SI units");
+    Spec::optional("tolerance", Range::Positive, "", "allowed change of the flow in the window, in SI units");
 const RELATIVE: Spec = Spec::number(
     "relative",
     0.01,
     Range::Positive,
     "",
-    "the same as a part of the largest flow so far, where no tolerance is given",
+    "allowed change relative to the largest flow so far, where no tolerance is given",
 );

@@ -1,5 +1,5 @@
-//! White noise for tests that compare variances: a signal without any has none to compare. It belongs to the instant of a
-//! sample, so that the same run has the same noise, rewound or not.
+//! White noise for tests that compare variances: a signal without noise has none to compare. It is a function of the
+//! instant, so that the same run has the same noise, with or without rollback.
 
 use std::f64::consts::TAU;
 

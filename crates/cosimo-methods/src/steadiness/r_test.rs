@@ -1,4 +1,4 @@
-//! The R-test: the F-test with filters in the place of sums.
+//! The R-test: the F-test with filters instead of sums.
 
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
@@ -20,7 +20,7 @@ pub(crate) const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
         Spec::number("lambda1", 0.1, Range::Unit, "", "filter of the value"),
         Spec::number("lambda2", 0.05, Range::Unit, "", "filter of the variance about it"),
         Spec::number("lambda3", 0.05, Range::Unit, "", "filter of the variance from sample to sample"),
-        Spec::number("critical", 2.5, Range::Positive, "", "the ratio up to which it stands still"),
+        Spec::number("critical", 2.5, Range::Positive, "", "the ratio up to which the end is steady"),
     ],
     needs: |_| Needs::NOTHING,
     build: |options| {
@@ -50,7 +50,7 @@ impl Steadiness for RTest {
         MEMORY
     }
 
-    /// As noise alone would have it: zeros would divide by zero.
+    /// Starts with the values of noise alone: zeros would divide by zero.
     fn start(&self, first: &Stamp, memory: &mut [f64]) {
         let twice = 2.0 * self.noise * self.noise;
         memory.copy_from_slice(&[first.flow, twice / (2.0 - self.lambda[0]), twice, first.flow]);

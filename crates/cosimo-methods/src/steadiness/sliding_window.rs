@@ -7,9 +7,10 @@ use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::{RELATIVE, TOLERANCE, WINDOW};
 
+/// The registry entry, also used by exported FMUs.
 pub const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
     name: "sliding-window",
-    summary: "largest less smallest of a window stay within a tolerance, of the flow and, if expected, of the effort",
+    summary: "maximum minus minimum in a window within a tolerance, of the flow and optionally of the effort",
     source: "Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (1) and (2)",
     order: "",
     options: &[
@@ -20,7 +21,7 @@ pub const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
             "effort_tolerance",
             Range::Positive,
             "",
-            "how far the effort may move, too, in SI units",
+            "allowed change of the effort in the window, in SI units",
         ),
     ],
     needs: |_| Needs::NOTHING,
@@ -72,7 +73,7 @@ impl Steadiness for SlidingWindow {
         }
         let still = match self.tolerance {
             Some(tolerance) => flow[1] - flow[0] < tolerance,
-            // What never moved stands still, too.
+            // A flow that never moved is steady, too.
             None => flow[1] - flow[0] <= self.relative * memory[1],
         };
         still && self.effort_tolerance.is_none_or(|tolerance| effort[1] - effort[0] < tolerance)

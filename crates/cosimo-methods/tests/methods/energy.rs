@@ -8,7 +8,7 @@ use cosimo_papers::ecco_nepce::{self, Changes};
 use nalgebra::{DMatrix, DVector};
 
 fn assert_near(found: f64, wanted: f64, what: &str) {
-    assert!((found - wanted).abs() <= 1e-12 * wanted.abs().max(1.0), "{what}: {found}, not {wanted}");
+    assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{what}: {found}, not {expected}");
 }
 
 /// Two hold inputs with stale exchange, so that everything can be told from neighbouring rows.
@@ -176,11 +176,11 @@ fn junction_error(table: &Table) -> f64 {
 
 #[test]
 fn a_junction_adds_up_as_the_undivided_circuit_does() {
-    for (input, wanted) in [("hold", 1.0), ("linear", 2.0)] {
+    for (input, expected) in [("hold", 1.0), ("linear", 2.0)] {
         let sizes = [4e-5, 2e-5, 1e-5];
         let errors = sizes.map(|size| junction_error(&rows(&junction(&node(), input, size))));
         let order = observed_order(&sizes, &errors);
-        assert!((order - wanted).abs() < 0.05, "{input}: {order}, {errors:?}");
+        assert!((order - expected).abs() < 0.05, "{input}: {order}, {errors:?}");
         assert!(errors[2] < if input == "hold" { 0.02 } else { 2e-5 }, "{input}: {errors:?}");
     }
 }
@@ -214,8 +214,8 @@ fn the_order_of_sides_does_not_matter() {
     let (outputs, totals) = numbers(&[HOST, SIDES[0], SIDES[1]]);
     for sides in [[SIDES[0], HOST, SIDES[1]], [SIDES[1], SIDES[0], HOST]] {
         let (other, other_totals) = numbers(&sides);
-        for (found, wanted) in other.iter().zip(&outputs) {
-            assert_near(*found, *wanted, "output");
+        for (found, expected) in other.iter().zip(&outputs) {
+            assert_near(*found, *expected, "output");
         }
         assert_near(other_totals.residual, totals.residual, "residual energy");
         assert_near(other_totals.residual_absolute, totals.residual_absolute, "sum of absolute residuals");
@@ -264,8 +264,8 @@ fn assert_flipped(plain: &Table, other: &Table, bond: &str) {
         let (one, two) = (column(plain, name), column(other, name));
         let turned = name.starts_with(bond) && !name.ends_with(".indicator");
         for (one, two) in one.iter().zip(two) {
-            let wanted = if turned { -one } else { *one };
-            assert!(*two == wanted || (two.is_nan() && wanted.is_nan()), "{name}: {two} from {one}");
+            let expected = if turned { -one } else { *one };
+            assert!(*two == expected || (two.is_nan() && expected.is_nan()), "{name}: {two} from {one}");
         }
     }
 }

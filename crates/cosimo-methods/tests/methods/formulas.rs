@@ -26,7 +26,7 @@ fn time(t: f64) -> Time {
 }
 
 fn close(found: f64, wanted: f64) {
-    assert!((found - wanted).abs() <= 1e-12 * wanted.abs().max(1e-300), "{found} instead of {wanted}");
+    assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1e-300), "{found} instead of {expected}");
 }
 
 const SIZE: f64 = 0.5;
@@ -227,11 +227,11 @@ fn laws_have_the_exponents_of_their_gains_by_the_order() {
         let pi = law("pi", &[("safety", 0.9), ("integral", 0.6), ("proportional", 0.3)]);
         close(pi.factor(&memory, e, order), 0.9 * e.powf(-0.9 / k) * before.powf(0.3 / k));
         let gains = [("safety", 0.9), ("integral", 0.6), ("proportional", 0.3), ("derivative", 0.1)];
-        let wanted = 0.9 * e.powf(-1.0 / k) * before.powf(0.5 / k) * earlier.powf(-0.1 / k);
-        close(law("pid", &gains).factor(&memory, e, order), wanted);
+        let expected = 0.9 * e.powf(-1.0 / k) * before.powf(0.5 / k) * earlier.powf(-0.1 / k);
+        close(law("pid", &gains).factor(&memory, e, order), expected);
         let d = [("safety", 0.9), ("integral", 0.6), ("proportional", 0.0), ("derivative", 0.1)];
-        let wanted = 0.9 * e.powf(-0.7 / k) * before.powf(0.2 / k) * earlier.powf(-0.1 / k);
-        close(law("pid", &d).factor(&memory, e, order), wanted);
+        let expected = 0.9 * e.powf(-0.7 / k) * before.powf(0.2 / k) * earlier.powf(-0.1 / k);
+        close(law("pid", &d).factor(&memory, e, order), expected);
         // Errors that a law does not use may be zero.
         close(i.factor(&[0.0, 0.0], e, order), 0.9 * e.powf(-0.6 / k));
         close(pi.factor(&[before, 0.0], e, order), 0.9 * e.powf(-0.9 / k) * before.powf(0.3 / k));
@@ -346,17 +346,17 @@ fn the_paper_repays_the_newest_error_by_the_ratio_of_steps() {
 fn feedthrough_passes_errors_on_as_often_as_they_pass() {
     // e = lost + L J e, twice: u0 feels 2 * 0.25 of u1, u1 feels -0.5 of u0.
     let pass = |e: [f64; 2]| [LOST[0] + 0.5 * e[1], LOST[1] - 0.5 * e[0]];
-    let wanted = pass(pass(LOST));
+    let expected = pass(pass(LOST));
     let ring = Ring::new();
     let found = ring.offsets(&*nepce("account", "trapezoid", "declared"), 1, 0.2);
-    found.iter().zip(wanted).for_each(|(offset, lost)| close(*offset, 0.4 * lost / 0.2));
+    found.iter().zip(expected).for_each(|(offset, lost)| close(*offset, 0.4 * lost / 0.2));
     // In a loop it passes for ever: (1 - L J) e = lost.
     let mut looped = Ring::new();
     looped.scene.shape.looped = true;
     let determinant = 1.0 + 0.25;
-    let wanted = [(LOST[0] + 0.5 * LOST[1]) / determinant, (LOST[1] - 0.5 * LOST[0]) / determinant];
+    let expected = [(LOST[0] + 0.5 * LOST[1]) / determinant, (LOST[1] - 0.5 * LOST[0]) / determinant];
     let found = looped.offsets(&*nepce("account", "trapezoid", "declared"), 1, 0.2);
-    found.iter().zip(wanted).for_each(|(offset, lost)| close(*offset, 0.4 * lost / 0.2));
+    found.iter().zip(expected).for_each(|(offset, lost)| close(*offset, 0.4 * lost / 0.2));
 }
 
 #[test]
@@ -419,8 +419,8 @@ fn an_r_test_filters_what_the_f_test_sums() {
     let mut memory = [f64::NAN; 4];
     steadiness("r-test", &options).start(&stamp(0.0, 3.0), &mut memory);
     let variance = (7.9f64 * 0.5 / 10.0).powi(2);
-    for (found, wanted) in memory.into_iter().zip([3.0, 2.0 * variance / 1.5, 2.0 * variance, 3.0]) {
-        close(found, wanted);
+    for (found, expected) in memory.into_iter().zip([3.0, 2.0 * variance / 1.5, 2.0 * variance, 3.0]) {
+        close(found, expected);
     }
 }
 

@@ -17,9 +17,9 @@ const PENDULUM: &str = include_str!("../../../cosimo-papers/src/pre-step-pendulu
 fn errors(text: &str, correction: &str, size: f64, after: f64) -> (f64, f64, Run) {
     let text = format!("{text}\n[method]\ncorrection = {correction}\nstep = {{ size = {size:?} }}\n");
     let registry = cosimo::registry();
-    let wanted = system(&text, &registry);
+    let expected = system(&text, &registry);
     let ports: Vec<String> =
-        wanted.reference.iter().flat_map(|of| of.ports.iter().map(|(port, ..)| port.clone())).collect();
+        expected.reference.iter().flat_map(|of| of.ports.iter().map(|(port, ..)| port.clone())).collect();
     let mut run = start(&text, 1);
     let (mut times, mut values) = (Vec::new(), Vec::new());
     loop {
@@ -29,7 +29,7 @@ fn errors(text: &str, correction: &str, size: f64, after: f64) -> (f64, f64, Run
             break;
         }
     }
-    let exact = cosimo::reference::solve(&wanted, &times, &registry).unwrap();
+    let exact = cosimo::reference::solve(&expected, &times, &registry).unwrap();
     let mean = |from: f64| {
         let rows = times.iter().zip(exact.rows.iter().zip(&values)).filter(|(time, _)| **time >= from);
         let (mut sum, mut count) = (0.0, 0.0);

@@ -1,5 +1,5 @@
 //! The pre-step correction: against its own recurrence by other means, where it has nothing to do, as FMUs, with old
-//! derivatives, and where somebody has no linear model or a bad one.
+//! derivatives, and with a simulator without a linear model or with a bad one.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use std::ops::AddAssign;
@@ -184,9 +184,9 @@ fn distance(
     for _ in 0..100 {
         run.step().unwrap();
         oracle.step(h, input, weights);
-        for (name, wanted) in names.iter().zip(oracle.outputs().iter()) {
-            worst = worst.max((run.output(name).unwrap() - wanted).abs());
-            largest = largest.max(wanted.abs());
+        for (name, expected) in names.iter().zip(oracle.outputs().iter()) {
+            worst = worst.max((run.output(name).unwrap() - expected).abs());
+            largest = largest.max(expected.abs());
         }
     }
     worst / largest
@@ -263,9 +263,9 @@ fn where_nothing_moves_nothing_is_added() {
     }
 }
 
-/// What nobody answers cannot be improved: a simulator without inputs goes as it went.
+/// A simulator without inputs runs as without a correction.
 #[test]
-fn who_hears_nobody_is_left_alone() {
+fn simulators_without_inputs_are_not_corrected() {
     let text = |correction: &str| {
         format!(
             "[experiment]\nstop = 1\n[component.one]\nsource = \"native:pendulum/bob-linear\"\n\
@@ -302,7 +302,7 @@ fn mean_error(text: &str) -> (f64, Run) {
 /// Errors of the nonlinear stiff pendulum with derivatives of the start, by scipy; and their age is counted.
 #[test]
 fn old_derivatives_cost_what_they_should() {
-    for (size, wanted) in [(1e-3, 3.83e-3), (1e-2, 3.70e-2)] {
+    for (size, expected) in [(1e-3, 3.83e-3), (1e-2, 3.70e-2)] {
         let micro_steps = (size / 1e-3f64).round();
         let method = |refresh: u64| {
             format!("correction = {{ pre-step = {{ refresh = {refresh} }} }}\nstep = {{ size = {size:?} }}")
@@ -314,7 +314,7 @@ fn old_derivatives_cost_what_they_should() {
             pendulum(sources, [&of_bob, &of_mass], &method(refresh))
         };
         let (error, run) = mean_error(&text(0));
-        assert!((error - wanted).abs() < 0.06 * wanted, "{error:e}");
+        assert!((error - expected).abs() < 0.06 * expected, "{error:e}");
         let counters = run.counters();
         assert_eq!((counters.linearised, counters.oldest_model), (1, counters.steps - 1));
         let (fresh, run) = mean_error(&text(1));
@@ -367,10 +367,10 @@ fn units_come_to_what_native_models_come_to() {
                 assert_eq!(missing.count(), 0, "{version:?} {kind:?}");
                 let mut run = Run::new(plan, 1).unwrap();
                 run_to_the_end(&mut run);
-                for (found, wanted) in run.outputs().iter().zip(native.outputs()) {
+                for (found, expected) in run.outputs().iter().zip(native.outputs()) {
                     assert!(
-                        (found - wanted).abs() < 1e-6 * wanted.abs().max(0.1),
-                        "{version:?} {kind:?} {jacobian}: {found} {wanted}"
+                        (found - expected).abs() < 1e-6 * expected.abs().max(0.1),
+                        "{version:?} {kind:?} {jacobian}: {found} {expected}"
                     );
                 }
             }

@@ -1,14 +1,13 @@
-//! The coupled system out of the models in use: where it goes, how far the simulators are from it, and what it would tell
-//! them.
+//! The coupled system of the models in use: its solution, the error of the simulators, and its inputs.
 
 use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert_work};
 use cosimo_core::method::{CorrectionContext, Sizes};
 
 use super::{IdentifiedPreStep, KEEP};
-use crate::identify::finder::{Head, gather, heard_of, hears, mark_heard};
+use crate::identify::finder::{Head, connected_inputs, connected_outputs, gather, mark_connected};
 use crate::identify::workspace::parts_mut;
 
-/// Scratch in its parts. Above the line is what follows from the models, the couplings and who is corrected.
+/// Scratch memory in its parts. Those above the line depend on the models, the couplings and which inputs are corrected.
 pub(super) struct WorkspaceOf<T> {
     state: T,
     pub(super) models: T,
@@ -16,20 +15,20 @@ pub(super) struct WorkspaceOf<T> {
     corrected: T,
     /// Per simulator the first state, or -1.
     pub(super) table: T,
-    /// Per input: models say what it should be.
+    /// Per input: it is computed from models.
     pub(super) closed: T,
     /// L C, (1 - L D)^-1, that times L C, L times the levels and constants; B and the drift of all.
     lc: T,
     g: T,
     pub(super) glc: T,
-    told: T,
+    constants: T,
     pub(super) b: T,
     drift: T,
     /// phi_0 to phi_2 of the coupled system, phi_0 and phi_1 of the simulators alone.
     pub(super) coupled: T,
     pub(super) alone: T,
     // ----
-    pub(super) heard: T,
+    pub(super) connected: T,
     pub(super) work: T,
     pub(super) x: T,
     pub(super) xe: T,
@@ -42,7 +41,7 @@ pub(super) struct WorkspaceOf<T> {
 pub(super) type Workspace<'a> = WorkspaceOf<&'a mut [f64]>;
 
 impl IdentifiedPreStep {
-    /// All rooms, by their sizes.
+    /// Layout of the scratch memory.
     pub(super) fn workspace_sizes<T>(
         &self,
         shape: &Sizes,
@@ -70,12 +69,12 @@ impl IdentifiedPreStep {
             lc: next(m * n),
             g: next(m * m),
             glc: next(m * n),
-            told: next(m),
+            constants: next(m),
             b: next(n * m),
             drift: next(n),
             coupled: next(3 * n * n),
             alone: next(2 * n * n),
-            heard: next(p),
+            connected: next(p),
             work: next(work.into_iter().max().unwrap_or(0)),
             x: next(n),
             xe: next(n),
@@ -86,50 +85,67 @@ impl IdentifiedPreStep {
         }
     }
 
-    pub(super) fn rooms<'a>(&self, known: &CorrectionContext<'_>, scratch: &'a mut [f64]) -> Workspace<'a> {
-        let rooms = self.workspace_sizes(&known.shape, parts_mut(scratch));
-        mark_heard(known, rooms.heard);
-        rooms
+    pub(super) fn workspace<'a>(
+        &self,
+        known: &CorrectionContext<'_>,
+        scratch: &'a mut [f64],
+    ) -> Workspace<'a> {
+        let space = self.workspace_sizes(&known.shape, parts_mut(scratch));
+        mark_connected(known, space.connected);
+        space
     }
 
-    /// Fills what follows from the models, unless it is there; how many states there are, if all is finite.
+    /// Fills the parts that depend on the models, unless they are up to date; the number of states, if all is finite.
     pub(super) fn prepare(
         &self,
         known: &CorrectionContext<'_>,
         models: &[f64],
         size: f64,
-        rooms: &mut Workspace<'_>,
+        space: &mut Workspace<'_>,
     ) -> Option<usize> {
         let same_bits = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
         let gains = || (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)).map(|t| t.gain);
         let corrected = || known.corrected.iter().map(|corrected| f64::from(u8::from(*corrected)));
-        let same = rooms.state[0].to_bits() == size.to_bits()
-            && same_bits(rooms.models, models)
-            && gains().zip(&*rooms.gains).all(|(a, b)| a.to_bits() == b.to_bits())
-            && corrected().zip(&*rooms.corrected).all(|(a, b)| a == *b);
+        let same = space.state[0].to_bits() == size.to_bits()
+            && same_bits(space.models, models)
+            && gains().zip(&*space.gains).all(|(a, b)| a.to_bits() == b.to_bits())
+            && corrected().zip(&*space.corrected).all(|(a, b)| a == *b);
         if !same {
-            rooms.models.copy_from_slice(models);
-            rooms.gains.iter_mut().zip(gains()).for_each(|(place, gain)| *place = gain);
-            rooms.corrected.iter_mut().zip(corrected()).for_each(|(place, corrected)| *place = corrected);
-            let states = self.couple(known, size, rooms);
-            let parts = [&*rooms.g, rooms.coupled, rooms.alone, rooms.told, rooms.b];
+            space.models.copy_from_slice(models);
+            space.gains.iter_mut().zip(gains()).for_each(|(place, gain)| *place = gain);
+            space.corrected.iter_mut().zip(corrected()).for_each(|(place, corrected)| *place = corrected);
+            let states = self.couple(known, size, space);
+            let parts = [&*space.g, space.coupled, space.alone, space.constants, space.b];
             let finite = parts.into_iter().flatten().all(|value| value.is_finite());
-            rooms.state[0] = size;
-            rooms.state[1] = if finite { states.map_or(-1.0, |states| states as f64) } else { -1.0 };
+            space.state[0] = size;
+            space.state[1] = if finite { states.map_or(-1.0, |states| states as f64) } else { -1.0 };
         }
-        (rooms.state[1] > 0.0 || (rooms.state[1] == 0.0 && rooms.closed.contains(&1.0)))
-            .then_some(rooms.state[1] as usize)
+        (space.state[1] > 0.0 || (space.state[1] == 0.0 && space.closed.contains(&1.0)))
+            .then_some(space.state[1] as usize)
     }
 
-    /// The coupled system out of the models in use.
-    fn couple(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Workspace<'_>) -> Option<usize> {
+    /// The coupled system of the models in use.
+    fn couple(&self, known: &CorrectionContext<'_>, size: f64, space: &mut Workspace<'_>) -> Option<usize> {
         let m = known.shape.inputs;
         let Workspace {
-            models, table, closed, lc, g, glc, told, b, drift, coupled, alone, heard, work, ..
-        } = rooms;
+            models,
+            table,
+            closed,
+            lc,
+            g,
+            glc,
+            constants,
+            b,
+            drift,
+            coupled,
+            alone,
+            connected,
+            work,
+            ..
+        } = space;
         table.fill(-1.0);
         let mut n = 0;
-        self.finder.members(known, heard, |member| {
+        self.finder.members(known, connected, |member| {
             if let Some((model, _)) = member.model(models) {
                 table[member.simulator] = n as f64;
                 n += *model.states as usize;
@@ -143,12 +159,12 @@ impl IdentifiedPreStep {
                 closed[input] = 1.0;
             }
         }
-        // Inputs of simulators without a model are nobody's.
+        // Inputs of simulators without a model are not computed from models.
         for simulator in (0..known.blocks.len()).filter(|simulator| table[*simulator] < 0.0) {
             closed[known.blocks[simulator].inputs.clone()].fill(0.0);
         }
 
-        for part in [&mut **lc, told, b, drift, alone, coupled] {
+        for part in [&mut **lc, constants, b, drift, alone, coupled] {
             part.fill(0.0);
         }
         let one_less = &mut work[..m * m];
@@ -156,21 +172,21 @@ impl IdentifiedPreStep {
         for input in 0..m {
             one_less[input * m + input] = 1.0;
             if closed[input] == 1.0 {
-                told[input] = known.couplings.constant(input);
+                constants[input] = known.couplings.constant(input);
             }
         }
-        self.finder.members(known, heard, |member| {
+        self.finder.members(known, connected, |member| {
             let Some((model, _)) = member.model(models) else { return };
             let first = table[member.simulator] as usize;
             let (r, width) = (*model.states as usize, model.inputs);
-            for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
+            for (place, output) in connected_outputs(known, connected, member.simulator).enumerate() {
                 for input in (0..m).filter(|input| closed[*input] == 1.0) {
                     for term in known.couplings.terms(input).iter().filter(|term| term.output == output) {
-                        told[input] += term.gain * model.level[place];
+                        constants[input] += term.gain * model.level[place];
                         for j in 0..r {
                             lc[input * n + first + j] += term.gain * model.c[place * r + j];
                         }
-                        for (j, other) in hears(known, member.simulator).enumerate() {
+                        for (j, other) in connected_inputs(known, member.simulator).enumerate() {
                             one_less[input * m + other] -= term.gain * model.d[place * width + j];
                         }
                     }
@@ -178,10 +194,10 @@ impl IdentifiedPreStep {
             }
             for i in 0..r {
                 drift[first + i] = model.drift[i];
-                for (j, input) in hears(known, member.simulator).enumerate() {
+                for (j, input) in connected_inputs(known, member.simulator).enumerate() {
                     b[(first + i) * m + input] = model.b[i * width + j];
                 }
-                // The matrices alone wait here for their exponentials.
+                // The matrices of the simulators alone, until their exponentials are computed.
                 let row = &mut coupled[(first + i) * n + first..][..r];
                 row.copy_from_slice(&model.a[i * r..(i + 1) * r]);
             }
@@ -207,25 +223,25 @@ impl IdentifiedPreStep {
         (!grows(n, &coupled[..square], work)).then_some(n)
     }
 
-    /// States of all models at the start of a window that is so many back; 0 is the one to come.
+    /// States of all models at the start of the window so many back; 0 is the next one.
     pub(super) fn states(
         &self,
         known: &CorrectionContext<'_>,
         memory: (&[f64], &[f64]),
         back: usize,
-        rooms: &mut Workspace<'_>,
+        space: &mut Workspace<'_>,
     ) {
         let (head, samples) = memory;
-        let Workspace { models, table, heard, work, x, .. } = rooms;
+        let Workspace { models, table, connected, work, x, .. } = space;
         let count = head[Head::Samples as usize] as usize;
         let size = head[Head::Size as usize];
         let stride = known.shape.inputs + known.shape.outputs;
-        self.finder.members(known, heard, |member| {
+        self.finder.members(known, connected, |member| {
             let Some((model, order)) = member.model(models) else { return };
             let first = table[member.simulator] as usize;
             let r = *model.states as usize;
             let z = &mut x[first..first + r];
-            // Samples begin late for the first windows: from the first state that they tell, backwards.
+            // For the first windows samples are missing: integrate backwards from the first state that they determine.
             let from = back.min(count.saturating_sub(order));
             let (y, rest) = work.split_at_mut(order * model.outputs);
             let (v, rest) = rest.split_at_mut(order * model.inputs);
@@ -233,7 +249,7 @@ impl IdentifiedPreStep {
                 let at = &samples[((from + sample).min(self.finder.keep - 1)) * stride..][..stride];
                 gather(
                     known,
-                    heard,
+                    connected,
                     member,
                     at,
                     &mut y[sample * model.outputs..],
@@ -256,7 +272,7 @@ impl IdentifiedPreStep {
                     let (rate, rest) = rest.split_at_mut(r);
                     rate.copy_from_slice(&model.drift[..r]);
                     add_product(&model.a[..r * r], z, rate);
-                    for (j, input) in hears(known, member.simulator).enumerate() {
+                    for (j, input) in connected_inputs(known, member.simulator).enumerate() {
                         (0..r).for_each(|i| rate[i] += model.b[i * inputs + j] * at[input]);
                     }
                     let moved = &mut rest[..r];
@@ -268,19 +284,19 @@ impl IdentifiedPreStep {
         });
     }
 
-    /// Where the coupled system goes from x + e, less where the inputs as applied take the simulators from x.
-    pub(super) fn err(
+    /// The end state of the coupled system from x + e minus that of the simulators from x with the applied inputs.
+    pub(super) fn update_error(
         &self,
         m: usize,
         n: usize,
         size: f64,
         applied: &[f64],
         e: &mut [f64],
-        rooms: &mut Workspace<'_>,
+        space: &mut Workspace<'_>,
     ) {
         let square = n * n;
-        drive(m, n, rooms);
-        let Workspace { coupled, alone, b, drift, x, xe, mean, push, .. } = rooms;
+        drive(m, n, space);
+        let Workspace { coupled, alone, b, drift, x, xe, mean, push, .. } = space;
         for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(&*e)) {
             *xe = x + e;
         }
@@ -301,19 +317,20 @@ impl IdentifiedPreStep {
         }
     }
 
-    /// What inputs are told by the newest outputs.
-    pub(super) fn told(&self, known: &CorrectionContext<'_>, rooms: &mut Workspace<'_>) {
-        for (input, value) in rooms.given.iter_mut().enumerate() {
+    /// Inputs from the newest outputs.
+    pub(super) fn newest_inputs(&self, known: &CorrectionContext<'_>, space: &mut Workspace<'_>) {
+        for (input, value) in space.given.iter_mut().enumerate() {
             *value = known.couplings.value(input, known.traces.newest());
         }
     }
 }
 
-/// The inputs of a coupled system without states into `u`, and what pushes its states; other inputs as given.
-pub(super) fn drive(m: usize, n: usize, rooms: &mut Workspace<'_>) {
-    let Workspace { closed, told, g, b, drift, push, given, u, .. } = rooms;
+/// The inputs of the coupled system at zero state into `u`, and the derivatives of its states there into `push`; inputs
+/// without models as given.
+pub(super) fn drive(m: usize, n: usize, space: &mut Workspace<'_>) {
+    let Workspace { closed, constants, g, b, drift, push, given, u, .. } = space;
     for input in (0..m).filter(|input| closed[*input] == 1.0) {
-        given[input] = told[input];
+        given[input] = constants[input];
     }
     u.fill(0.0);
     add_product(g, given, u);
@@ -330,7 +347,7 @@ pub(super) fn mean_over(n: usize, size: f64, coupled: &[f64], xe: &[f64], push: 
     add_product(&coupled[square..2 * square], xe, mean);
 }
 
-/// Whether a map grows in 64 more windows by more than anything does that neither moves by itself nor is moved.
+/// Whether a map is unstable: it grows in 64 more windows by more than a chain of integrators does.
 pub(super) fn grows(n: usize, map: &[f64], work: &mut [f64]) -> bool {
     let square = n * n;
     let (power, rest) = work.split_at_mut(square);

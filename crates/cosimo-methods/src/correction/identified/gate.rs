@@ -1,17 +1,17 @@
-//! What inputs owe and what bonds lose while the run goes on: models must not make it grow.
+//! Debt of inputs and energy losses of bonds during the run: models must not make them grow.
 
 use cosimo_core::method::{CorrectionContext, Quadrature, StepRecord};
 
 use super::{CorrectionMemory, OwnNumber};
 use crate::identify::finder::Head;
 
-/// What inputs owe may drift, since models are in use, by this part of a window of the whole range of the input. Holding
-/// would owe half a window of where the input goes. Integrals that no output shows would keep it.
+/// The debt of an input may drift, since models are in use, by this fraction of a window times the range of the input. With
+/// a zero-order hold the debt is half a window of the input's change. States that no output shows would keep it.
 const DRIFT: f64 = 0.05;
-/// Trapezoids, which serve where no integrals are offered, are wrong by H^2 / 12 times the change of the slope: by a sixth
-/// of a window of the largest change in one, at most; and a half more for changes that are not small.
+/// Trapezoids, which are used where no integrals are offered, have the error H^2 / 12 times the change of the slope: at most
+/// a sixth of a window of the largest change in one; and a half more for changes that are not small.
 const QUADRATURE: f64 = 0.25;
-/// Windows after which outputs are right again once the start is repaid, with room to spare.
+/// Windows after which outputs are right again once the start is repaid, with a margin.
 const SETTLED: f64 = 15.0;
 
 /// Debts, ranges and losses of one more window.
@@ -26,11 +26,11 @@ pub(super) fn watch(
         books.debt[input] += record.true_integral(input, rule) - record.applied_integral(input, rule);
     }
     for input in 0..m {
-        let told = known.couplings.value(input, record.traces.newest());
+        let value = known.couplings.value(input, record.traces.newest());
         let [low, high, swing] = [1, 2, 3].map(|part| part * m + input);
         let first = *books.found.head(Head::Windows) == 0.0;
-        books.range[low] = if first { told } else { told.min(books.range[low]) };
-        books.range[high] = if first { told } else { told.max(books.range[high]) };
+        books.range[low] = if first { value } else { value.min(books.range[low]) };
+        books.range[high] = if first { value } else { value.max(books.range[high]) };
         let changes = known.couplings.terms(input).iter().map(|term| {
             let trace = record.traces.trace(term.output);
             let offered = record.integrals[term.output].is_finite() || trace.len() < 2;
@@ -44,7 +44,7 @@ pub(super) fn watch(
     }
 }
 
-/// Whether inputs that models make have come to owe more than models explain.
+/// Whether the debt of inputs from models has grown by more than models explain.
 pub(super) fn drifts(size: f64, books: &mut CorrectionMemory<&mut [f64]>, closed: &[f64]) -> bool {
     let (m, opened) = (closed.len(), *books.own(OwnNumber::Opened));
     let mut drifts = false;

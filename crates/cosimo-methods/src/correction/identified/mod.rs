@@ -1,28 +1,28 @@
-//! Pre-step stabilisation from nothing but inputs and outputs: linear models are found while the run goes on, and once
-//! they can be relied upon, inputs are the mean of what the coupled system will say over the step.
+//! Pre-step stabilisation from inputs and outputs only: linear models are identified during the run, and once they are
+//! good enough, inputs are the mean of the coupled outputs over the step.
 //!
-//! It works on every simulator and needs no derivatives, states or rollback, but steps of one size and held inputs.
-//! [`crate::identify::finder`] finds a linear model in continuous time of every simulator, says how far it can be relied
-//! upon, and takes it into use and out of it; the state of the simulator in it follows from the newest samples. All go out
-//! of use when the coupled system would run away, or when inputs come to owe more than models explain.
+//! It works with every simulator and needs no derivatives, states or rollback, but a constant step size and held inputs.
+//! [`crate::identify::finder`] identifies a linear model in continuous time of every simulator, judges its quality, and
+//! takes it into use and out of use; its state follows from the newest samples. All models go out of use when the coupled
+//! system would be unstable, or when the debt of inputs grows by more than models explain.
 //!
 //! All models together with the couplings are the coupled system xe' = Ac xe + ac, Eq. (3) of Genser & Benedikt 2018
-//! (pre-step); e = xe - x, Eq. (2), is by how much the simulators are wrong. When models come into use, the windows
-//! before are gone through again: what the start without models spoiled is in e, and is owed. An input is
+//! (pre-step); e = xe - x, Eq. (2), is the error of the simulators. When models come into use, past windows are evaluated
+//! again: the error of the start without models is in e, and is repaid. An input is
 //!
 //!   u(j) = mean of the coupled inputs over step j + p(j),
 //!
-//! where the M payments p(j) together take e away with the least effort: p(j) = R(j)^-1 G' F'^(M-1-j) W^+ F^M e with
+//! where the M payments p(j) together remove e with the least effort: p(j) = R(j)^-1 G' F'^(M-1-j) W^+ F^M e with
 //! W = sum of F^(M-1-j) G R(j)^-1 G' F'^(M-1-j), the minimum-energy control of Kalman, Ho & Narendra (1963). Without
-//! them an integrator would keep for ever what the start spoiled.
+//! them an integrator would keep the error of the start for ever.
 //!
-//! A payment is no input that the other side knows of: on a bond, energy comes or goes by it. R(j) is the power that a
-//! payment would move in window j, so that payments are made when they are cheap, and M is the least for which all of
+//! A payment has no counterpart on the other side of a bond, so it creates or removes energy. R(j) is the power that a
+//! payment would move in window j, so that payments are made when they are cheap, and M is the smallest for which all of
 //! them move no more energy than the start without models did, or than is saved meanwhile by not holding inputs.
 //!
-//! Before models are there, windows repay a share of what inputs owe, as an account of Sadjina & Pedersen 2019 (NEPCE),
-//! Eq. (11); every other one a larger share. With a law that is always the same, inputs are a fixed function of outputs,
-//! and nobody could tell from the data what an input does.
+//! Before models are in use, each window repays a share of the debt of inputs, as the account of Sadjina & Pedersen 2019
+//! (NEPCE), Eq. (11); every other window a larger share. With constant shares, inputs would be a fixed function of
+//! outputs, and the response to an input could not be identified.
 
 mod coupled;
 mod gate;
@@ -41,15 +41,14 @@ use self::gate::{drifts, watch};
 use crate::identify::finder::{Finder, FinderMemory, Head, ModelChange, same_size};
 use crate::identify::workspace::{parts, parts_mut, total};
 
-/// Windows that can be gone through again, and the most in which an error is repaid.
+/// Past windows that can be evaluated again, and the largest number in which an error is repaid.
 const KEEP: usize = 64;
-/// Windows with held inputs before anything is repaid: an input that is going to move has nothing to move by in the
-/// beginning.
+/// Windows with held inputs before anything is repaid: linear and higher extrapolation also begins with held inputs.
 const HELD: f64 = 3.0;
 
 pub(crate) struct IdentifiedPreStep {
     pub finder: Finder,
-    /// The share of what is owed that a window repays before models are there.
+    /// The share of the debt that a window repays before models are in use.
     pub gain: f64,
 }
 
@@ -57,8 +56,8 @@ pub(crate) struct IdentifiedPreStep {
 struct CorrectionMemory<T> {
     own: T,
     debt: T,
-    /// What inputs owed when the start was repaid; and the least and the most that they were told, and the largest
-    /// change in a window where integrals are not offered.
+    /// Per input: its debt when the start was repaid, its smallest and largest value, and the largest change in a window
+    /// where integrals are not offered.
     range: T,
     e: T,
     payments: T,
@@ -82,7 +81,7 @@ impl CorrectionMemory<&mut [f64]> {
         &mut self.own[which as usize]
     }
 
-    /// No models any more: their errors are nobody's.
+    /// Without models there are no errors of theirs.
     fn forget(&mut self) {
         self.e.fill(0.0);
         self.payments.fill(0.0);
@@ -91,7 +90,7 @@ impl CorrectionMemory<&mut [f64]> {
 }
 
 impl IdentifiedPreStep {
-    /// All rooms of the memory, by their sizes.
+    /// Layout of the memory.
     fn books<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> CorrectionMemory<T> {
         CorrectionMemory {
             own: next(OWN),
@@ -107,9 +106,9 @@ impl IdentifiedPreStep {
         &self,
         known: &CorrectionContext<'_>,
         books: &mut CorrectionMemory<&mut [f64]>,
-        heard: &[f64],
+        connected: &[f64],
     ) {
-        self.finder.give_up(known, &mut books.found, heard);
+        self.finder.give_up(known, &mut books.found, connected);
         books.forget();
     }
 }
@@ -128,7 +127,7 @@ impl Correction for IdentifiedPreStep {
     }
 
     fn learned(&self, shape: &Sizes, memory: &[f64]) -> Option<IdentificationStatus> {
-        Some(self.finder.learned(&self.books(shape, parts(memory)).found))
+        Some(self.finder.status(&self.books(shape, parts(memory)).found))
     }
 
     fn offsets(
@@ -149,19 +148,19 @@ impl Correction for IdentifiedPreStep {
             found: FinderMemory { head, samples, models, .. },
             ..
         } = books;
-        let mut rooms = self.rooms(known, scratch);
-        let rooms = &mut rooms;
+        let mut space = self.workspace(known, scratch);
+        let space = &mut space;
         let size = head[Head::Size as usize];
         let (m, in_use) = (known.shape.inputs, head[Head::Now as usize] > 0.0);
         let mut made = false;
         if in_use
             && same_size(window.size, size)
-            && let Some(n) = self.prepare(known, models, size, rooms)
+            && let Some(n) = self.prepare(known, models, size, space)
         {
-            self.states(known, (head, samples), 0, rooms);
-            self.told(known, rooms);
-            drive(m, n, rooms);
-            let Workspace { coupled, glc, x, xe, mean, push, u, .. } = rooms;
+            self.states(known, (head, samples), 0, space);
+            self.newest_inputs(known, space);
+            drive(m, n, space);
+            let Workspace { coupled, glc, x, xe, mean, push, u, .. } = space;
             for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
                 *xe = x + e;
             }
@@ -175,8 +174,8 @@ impl Correction for IdentifiedPreStep {
             made = u.iter().all(|u| u.is_finite());
         }
         for input in (0..m).filter(|input| known.corrected[*input]) {
-            if made && rooms.closed[input] == 1.0 {
-                add[input] += Segment::constant(rooms.u[input]);
+            if made && space.closed[input] == 1.0 {
+                add[input] += Segment::constant(space.u[input]);
                 whole[input] = true;
             } else if head[Head::Held as usize] >= HELD && known.own(input).is_none() {
                 let share = self.finder.unevenness(head) * self.gain;
@@ -193,48 +192,48 @@ impl Correction for IdentifiedPreStep {
         scratch: &mut [f64],
     ) {
         let m = known.shape.inputs;
-        let mut rooms = self.rooms(known, scratch);
+        let mut space = self.workspace(known, scratch);
         let mut books = self.books(&known.shape, parts_mut(memory));
         watch(known, record, &mut books);
-        let (heard, work) = (&*rooms.heard, &mut *rooms.work);
-        let Some(change) = self.finder.observe(known, record, &mut books.found, (heard, work)) else {
+        let (connected, work) = (&*space.connected, &mut *space.work);
+        let Some(change) = self.finder.observe(known, record, &mut books.found, (connected, work)) else {
             books.forget();
             return;
         };
         let now = record.window.to.seconds();
-        if !self.finder.tell(known, change, now, &mut books.found, rooms.heard) {
+        if !self.finder.update_status(known, change, now, &mut books.found, space.connected) {
             books.e.fill(0.0);
             books.payments.fill(0.0);
             return;
         }
         let size = *books.found.head(Head::Size);
-        let Some(n) = self.prepare(known, books.found.models, size, &mut rooms) else {
-            self.give_up(known, &mut books, rooms.heard);
+        let Some(n) = self.prepare(known, books.found.models, size, &mut space) else {
+            self.give_up(known, &mut books, space.connected);
             return;
         };
-        // Other models know of no errors yet: all windows again that are there.
+        // New models have no errors yet: evaluate all past windows again.
         let count = *books.found.head(Head::Samples) as usize;
         let again = if change == ModelChange::Other { count } else { 1 };
         if again > 1 {
             books.e.fill(0.0);
         }
         for back in (1..=again).rev() {
-            self.states(known, (books.found.head, books.found.samples), back, &mut rooms);
+            self.states(known, (books.found.head, books.found.samples), back, &mut space);
             let applied = &books.found.samples[(back - 1) * (m + known.shape.outputs)..][..m];
-            rooms.given.copy_from_slice(applied);
-            self.err(m, n, size, applied, books.e, &mut rooms);
+            space.given.copy_from_slice(applied);
+            self.update_error(m, n, size, applied, books.e, &mut space);
         }
         if change == ModelChange::Other {
             let lost = *books.own(OwnNumber::Lost);
             let past = (&*books.found.head, &*books.found.samples, &*books.e);
-            let horizon = self.plan(known, (n, size, lost), past, books.payments, &mut rooms);
+            let horizon = self.plan(known, (n, size, lost), past, books.payments, &mut space);
             *books.own(OwnNumber::Horizon) = horizon as f64;
         }
-        self.amend(known, record, books.debt, &mut rooms);
+        self.amend(known, record, books.debt, &mut space);
         let opened = if change == ModelChange::Other { 0.0 } else { *books.own(OwnNumber::Opened) + 1.0 };
         *books.own(OwnNumber::Opened) = opened;
-        if drifts(size, &mut books, rooms.closed) {
-            self.give_up(known, &mut books, rooms.heard);
+        if drifts(size, &mut books, space.closed) {
+            self.give_up(known, &mut books, space.connected);
         }
     }
 }
@@ -251,7 +250,7 @@ fn build(options: &Options) -> Box<dyn Correction> {
 
 pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "identified",
-    summary: "pre-step from linear models that are found from inputs and outputs alone while the run goes on",
+    summary: "pre-step with linear models that are identified from inputs and outputs during the run",
     source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) and (3); least squares: Ljung, System Identification, 2nd ed., 11.2",
     order: "2, once models are in use",
     options: &[
@@ -259,21 +258,21 @@ pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
             "order",
             4,
             1,
-            "windows that a model may look back on, at most 8; the lowest order that serves is taken",
+            "highest order of the models, at most 8; the lowest sufficient order is used",
         ),
         Spec::number(
             "forgetting",
             0.999,
             Within::Unit,
             "",
-            "weight of what was before, per window that shows something new",
+            "forgetting factor of the least squares, per informative window",
         ),
         Spec::number(
             "quality",
             0.01,
             Within::Positive,
             "",
-            "part by which the answer of a model may be wrong before it is used",
+            "allowed relative error of a model before it is used",
         ),
         Spec::number(
             "gain",

@@ -1,4 +1,4 @@
-//! How the errors of the start are taken away, and at what price.
+//! Repayment of the errors of the start, and its cost in energy.
 
 use std::ops::Range;
 
@@ -8,38 +8,39 @@ use cosimo_core::{Bond, BondSide, PowerVariable};
 
 use super::coupled::{Workspace, drive, mean_over};
 use super::{IdentifiedPreStep, KEEP};
-use crate::identify::finder::{heard_of, hears};
+use crate::identify::finder::{connected_inputs, connected_outputs};
 
-/// Windows in which an error is repaid, beyond one per state: few are quick, many are gentle. The first that is gentle
-/// enough is taken.
+/// Windows in which an error is repaid, beyond one per state: few are fast, many need less energy. The first with little
+/// enough energy is used.
 const REPAY: [usize; 5] = [2, 6, 14, 28, 36];
-/// Part of the usual power of a payment that is added to each: none is for nothing.
+/// Fraction of the usual power of a payment that is added to each, so that none is free.
 pub(super) const CHEAPEST: f64 = 0.1;
 
 impl IdentifiedPreStep {
-    /// What takes the errors `e` away, window by window; in how many.
+    /// The payments that remove the errors `e`, window by window; in how many windows.
     pub(super) fn plan(
         &self,
         known: &CorrectionContext<'_>,
         (n, size, lost): (usize, f64, f64),
         (head, samples, e): (&[f64], &[f64], &[f64]),
         payments: &mut [f64],
-        rooms: &mut Workspace<'_>,
+        space: &mut Workspace<'_>,
     ) -> usize {
         let m = known.shape.inputs;
-        self.ahead(known, (n, size), (head, samples, e), rooms);
-        let Workspace { models, table, closed, b, alone, heard, work, .. } = rooms;
+        self.ahead(known, (n, size), (head, samples, e), space);
+        let Workspace { models, table, closed, b, alone, connected, work, .. } = space;
         let (prices, rest) = work.split_at_mut(KEEP * m);
         let (saved, rest) = rest.split_at_mut(KEEP);
         let mut longest = 0;
         for more in REPAY {
             let mut energy = 0.0;
             payments.fill(0.0);
-            self.finder.members(known, heard, |member| {
+            self.finder.members(known, connected, |member| {
                 if let Some((model, _)) = member.model(models) {
                     let (first, states) = (table[member.simulator] as usize, *model.states as usize);
                     let own = first..first + states;
-                    let inputs = hears(known, member.simulator).filter(|input| closed[*input] == 1.0);
+                    let inputs =
+                        connected_inputs(known, member.simulator).filter(|input| closed[*input] == 1.0);
                     let windows = (states + more).min(KEEP);
                     longest = longest.max(windows);
                     let sizes = (n, m, size, windows);
@@ -56,21 +57,21 @@ impl IdentifiedPreStep {
         longest
     }
 
-    /// Per window to come and input, the power that one unit more of it would move on bonds, at the beginning of `work`:
-    /// where the coupled system goes from x + e, and with what the input shows at once. Behind that, how much less energy
-    /// inputs without payments make or lose per window than held ones would.
+    /// Per future window and input, the power on bonds per change of the input, at the beginning of `work`: along the
+    /// solution of the coupled system from x + e, with direct feed-through. Behind that, how much less energy inputs
+    /// without payments create or lose per window than held ones would.
     pub(super) fn ahead(
         &self,
         known: &CorrectionContext<'_>,
         (n, size): (usize, f64),
         (head, samples, e): (&[f64], &[f64], &[f64]),
-        rooms: &mut Workspace<'_>,
+        space: &mut Workspace<'_>,
     ) {
         let (m, square) = (known.shape.inputs, n * n);
-        self.states(known, (head, samples), 0, rooms);
-        self.told(known, rooms);
-        drive(m, n, rooms);
-        let Workspace { models, table, coupled, glc, heard, work, x, xe, mean, push, u, .. } = rooms;
+        self.states(known, (head, samples), 0, space);
+        self.newest_inputs(known, space);
+        drive(m, n, space);
+        let Workspace { models, table, coupled, glc, connected, work, x, xe, mean, push, u, .. } = space;
         for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
             *xe = x + e;
         }
@@ -94,14 +95,16 @@ impl IdentifiedPreStep {
             next.iter_mut().for_each(|next| *next *= size);
             add_product(&coupled[..square], &xe[..n], next);
             xe[..n].copy_from_slice(next);
-            self.finder.members(known, heard, |member| {
+            self.finder.members(known, connected, |member| {
                 let Some((model, _)) = member.model(models) else { return };
                 let first = table[member.simulator] as usize;
                 let (r, width) = (*model.states as usize, model.inputs);
-                for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
+                for (place, output) in connected_outputs(known, connected, member.simulator).enumerate() {
                     let shown = (0..r).map(|j| model.c[place * r + j] * xe[first + j]).sum::<f64>();
                     let row = &model.d[place * width..(place + 1) * width];
-                    let at_once = hears(known, member.simulator).zip(row).map(|(input, d)| d * inputs[input]);
+                    let at_once = connected_inputs(known, member.simulator)
+                        .zip(row)
+                        .map(|(input, d)| d * inputs[input]);
                     outputs[output] = model.level[place] + shown + at_once.sum::<f64>();
                 }
                 let mut price = |input: usize, end: PowerVariable, sign: f64| {
@@ -109,9 +112,10 @@ impl IdentifiedPreStep {
                         * match end {
                             PowerVariable::Input(other) => inputs[other],
                             PowerVariable::Output(output) => {
-                                let place =
-                                    heard_of(known, heard, member.simulator).position(|of| of == output);
-                                let column = hears(known, member.simulator).position(|of| of == input);
+                                let place = connected_outputs(known, connected, member.simulator)
+                                    .position(|of| of == output);
+                                let column =
+                                    connected_inputs(known, member.simulator).position(|of| of == input);
                                 let d = place.zip(column).map_or(0.0, |(i, j)| model.d[i * width + j]);
                                 outputs[output] + d * inputs[input]
                             }
@@ -133,28 +137,28 @@ impl IdentifiedPreStep {
         }
     }
 
-    /// Trapezoids go through outputs that were computed from inputs as applied. What an output would show at once with
-    /// those that it should have had is known now: Eq. (12) of Sadjina & Pedersen 2019, one sample at a time.
+    /// Trapezoids use outputs that were computed from inputs as applied. This adds the feed-through of the error of these
+    /// inputs: Eq. (12) of Sadjina & Pedersen 2019, one sample at a time.
     pub(super) fn amend(
         &self,
         known: &CorrectionContext<'_>,
         record: &StepRecord<'_>,
         debt: &mut [f64],
-        rooms: &mut Workspace<'_>,
+        space: &mut Workspace<'_>,
     ) {
-        self.told(known, rooms);
+        self.newest_inputs(known, space);
         let size = record.window.size;
-        let Workspace { models, closed, heard, given, .. } = rooms;
-        self.finder.members(known, heard, |member| {
+        let Workspace { models, closed, connected, given, .. } = space;
+        self.finder.members(known, connected, |member| {
             let Some((model, _)) = member.model(models) else { return };
-            for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
-                // Read again after exchange, or integrated inside: nothing to amend.
+            for (place, output) in connected_outputs(known, connected, member.simulator).enumerate() {
+                // Read again after exchange, or integrated by the simulator: nothing to amend.
                 let as_left = record.traces.newest()[output] == record.outputs[output];
                 if !as_left || record.integrals[output].is_finite() {
                     continue;
                 }
                 let row = &model.d[place * model.inputs..(place + 1) * model.inputs];
-                let missed = hears(known, member.simulator)
+                let missed = connected_inputs(known, member.simulator)
                     .zip(row)
                     .map(|(input, d)| d * (given[input] - record.applied[input].mean(size)));
                 let missed = size * missed.sum::<f64>();
@@ -167,7 +171,7 @@ impl IdentifiedPreStep {
     }
 }
 
-/// The least inputs of one simulator that take an error away in so many windows, by their price in each, added to
+/// The smallest inputs of one simulator that remove an error in so many windows, weighted by their price in each, into
 /// `payments`; the energy that they move, in joules.
 pub(super) fn repay(
     own: Range<usize>,
@@ -199,7 +203,7 @@ pub(super) fn repay(
             g[i * width + j] = size * held.sum::<f64>();
         }
     }
-    // Inputs count alike, whatever their units: by what they do.
+    // Inputs are scaled by their effect, whatever their physical units.
     for (j, unit) in units.iter_mut().enumerate() {
         let length = (0..r).map(|i| g[i * width + j].powi(2)).sum::<f64>().sqrt();
         *unit = if length > 0.0 { 1.0 / length } else { 0.0 };
@@ -214,7 +218,7 @@ pub(super) fn repay(
         let part = if mean > 0.0 { prices[window * m + input].powi(2) / mean } else { 1.0 };
         1.0 / (part + CHEAPEST)
     };
-    // From the last window to the first: what an input in it does until the end.
+    // From the last window to the first: the response at the end to an input in it.
     answers.copy_from_slice(g);
     left.copy_from_slice(&error[own]);
     gramian.fill(0.0);
@@ -247,7 +251,7 @@ pub(super) fn repay(
     energy
 }
 
-/// What all bonds make or lose at an instant.
+/// The power that all bonds create or lose at an instant.
 pub(super) fn residual(bonds: &[Bond], inputs: &[f64], outputs: &[f64]) -> f64 {
     let value = |end: PowerVariable| match end {
         PowerVariable::Input(input) => inputs[input],

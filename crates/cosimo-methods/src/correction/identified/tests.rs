@@ -11,7 +11,7 @@ use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 use super::coupled::{grows, mean_over};
 use super::repay::{CHEAPEST, repay, residual};
 use super::{IdentifiedPreStep, KEEP};
-use crate::identify::finder::{Finder, Head, mark_heard};
+use crate::identify::finder::{Finder, Head, mark_connected};
 
 /// Numbers without a pattern between -1 and 1.
 fn some(seed: usize, count: usize) -> Vec<f64> {
@@ -258,8 +258,8 @@ fn prices_are_the_powers_that_a_unit_of_input_would_move() {
     let finder = Finder { order: 1, forgetting: 0.999, quality: 0.01, keep: KEEP };
     let identified = IdentifiedPreStep { finder, gain: 0.4 };
     let mut found = finder.memory(&known.shape, |size| vec![0.0; size]);
-    let mut heard = [0.0; 2];
-    mark_heard(&known, &mut heard);
+    let mut connected = [0.0; 2];
+    mark_connected(&known, &mut connected);
     found.head[Head::Size as usize] = SIZE;
     found.head[Head::Samples as usize] = 1.0;
     found.samples[..4].copy_from_slice(&[
@@ -270,7 +270,7 @@ fn prices_are_the_powers_that_a_unit_of_input_would_move() {
     ]);
     // Models from the coefficients of y(k) - y(k-1) by 1, v(k), y(k-1) and v(k) - v(k-1).
     let (mut e, mut at) = ([0.0; 2], 0);
-    finder.members(&known, &heard, |member| {
+    finder.members(&known, &connected, |member| {
         let k = member.simulator;
         let (decay, d) = ((-RATES[k] * SIZE).exp(), THROUGH[k]);
         let moved = |push: f64| (1.0 - decay) / RATES[k] * push;
@@ -286,10 +286,10 @@ fn prices_are_the_powers_that_a_unit_of_input_would_move() {
     });
     let mut scratch =
         vec![0.0; crate::identify::workspace::total(|next| identified.workspace_sizes(&known.shape, next))];
-    let mut rooms = identified.rooms(&known, &mut scratch);
-    assert_eq!(identified.prepare(&known, &found.models, SIZE, &mut rooms), Some(2));
-    identified.ahead(&known, (2, SIZE), (&found.head, &found.samples, &e), &mut rooms);
-    let (prices, rest) = rooms.work.split_at(KEEP * 2);
+    let mut space = identified.workspace(&known, &mut scratch);
+    assert_eq!(identified.prepare(&known, &found.models, SIZE, &mut space), Some(2));
+    identified.ahead(&known, (2, SIZE), (&found.head, &found.samples, &e), &mut space);
+    let (prices, rest) = space.work.split_at(KEEP * 2);
     let saved = &rest[..KEEP];
 
     // u = G (L C x + L levels): u0 = 2 x1 + 0.5 (no feed-through at 1), u1 = -(x0 + d u0).

@@ -1,4 +1,4 @@
-//! What is found of two simulators whose equations are known, and what is told of it, window by window.
+//! Models identified from two simulators with known equations, and the reported status, window by window.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use cosimo_core::linear_model::LinearModels;
@@ -20,7 +20,7 @@ fn shape() -> Sizes {
 
 /// What a window is like.
 #[derive(Clone, Copy)]
-struct Told {
+struct WindowData {
     size: f64,
     slope: f64,
     /// The first simulator's rate; it may change while the run goes on.
@@ -29,7 +29,7 @@ struct Told {
     still: bool,
 }
 
-const USUAL: Told = Told { size: SIZE, slope: 0.0, rate: RATES[0], own: false, still: false };
+const USUAL: WindowData = WindowData { size: SIZE, slope: 0.0, rate: RATES[0], own: false, still: false };
 
 struct Bench {
     finder: Finder,
@@ -92,15 +92,15 @@ impl Bench {
             models: &mut self.models[..],
             fits: &mut self.fits[..],
         };
-        let mut heard = [f64::NAN; 2];
-        mark_heard(&known, &mut heard);
-        assert_eq!(heard, [1.0; 2]);
-        does(&self.finder, &known, &mut found, &heard)
+        let mut connected = [f64::NAN; 2];
+        mark_connected(&known, &mut connected);
+        assert_eq!(connected, [1.0; 2]);
+        does(&self.finder, &known, &mut found, &connected)
     }
 
     /// One window; what it did to the models, and whether any is in use.
-    fn window(&mut self, told: Told) -> (Option<ModelChange>, bool) {
-        let Told { size, slope, rate, own, still } = told;
+    fn window(&mut self, data: WindowData) -> (Option<ModelChange>, bool) {
+        let WindowData { size, slope, rate, own, still } = data;
         let k = self.windows as f64;
         self.windows += 1;
         // Inputs that are no function of outputs.
@@ -116,7 +116,7 @@ impl Bench {
         let window = Window { from: Time::new(from).unwrap(), to: Time::new(self.now).unwrap(), size };
         let (traces, couplings) = (self.traces.clone(), self.couplings.clone());
         let now = self.now;
-        self.with(own, |finder, known, found, heard| {
+        self.with(own, |finder, known, found, connected| {
             let record = StepRecord {
                 window,
                 applied: &applied,
@@ -133,8 +133,9 @@ impl Bench {
                 shape: shape(),
             };
             let mut work = vec![f64::NAN; finder.work(&shape())];
-            let change = finder.observe(known, &record, found, (heard, &mut work));
-            let used = change.is_some_and(|change| finder.tell(known, change, now, found, heard));
+            let change = finder.observe(known, &record, found, (connected, &mut work));
+            let used =
+                change.is_some_and(|change| finder.update_status(known, change, now, found, connected));
             (change, used)
         })
     }
@@ -157,14 +158,14 @@ impl Bench {
             models: &self.models,
             fits: &self.fits,
         };
-        self.finder.learned(&found)
+        self.finder.status(&found)
     }
 
     /// A, B C, D and level of each model in use.
     fn models(&mut self) -> Vec<Option<[f64; 4]>> {
-        self.with(false, |finder, known, found, heard| {
+        self.with(false, |finder, known, found, connected| {
             let mut all = Vec::new();
-            finder.members(known, heard, |member| {
+            finder.members(known, connected, |member| {
                 all.push(member.model(found.models).map(|(model, _)| {
                     assert_eq!(*model.states, 1.0);
                     // At rest: y = level + d u - c (b u + drift) / a, which is PUSH / rate without an input.
@@ -191,7 +192,7 @@ fn models_are_those_of_the_equations_whatever_the_size_of_windows() {
     for size in [0.02, 0.1, 0.4] {
         let mut bench = Bench::new(2);
         for _ in 0..30 {
-            bench.window(Told { size, ..USUAL });
+            bench.window(WindowData { size, ..USUAL });
         }
         bench.assert_models(RATES[0]);
         let learned = bench.learned();
@@ -217,7 +218,7 @@ fn what_is_told_is_what_happened() {
             }
         }
         let learned = bench.learned();
-        let wanted = IdentificationStatus {
+        let expected = IdentificationStatus {
             wanted: 2,
             now: count,
             first,
@@ -229,7 +230,7 @@ fn what_is_told_is_what_happened() {
             odd: 0,
             quality: learned.quality,
         };
-        assert_eq!(learned, wanted);
+        assert_eq!(learned, expected);
     }
     // Two samples more than the order, as many rows as order one needs and three to spare, three good ones.
     let first = first.unwrap();
@@ -241,7 +242,7 @@ fn a_window_of_another_size_takes_models_out_of_use_for_a_while() {
     let mut bench = Bench::new(2);
     bench.warm();
     let first = bench.learned().first;
-    assert_eq!(bench.window(Told { size: 0.5 * SIZE, ..USUAL }), (None, false));
+    assert_eq!(bench.window(WindowData { size: 0.5 * SIZE, ..USUAL }), (None, false));
     assert_eq!(bench.learned().now, 0);
     assert_eq!(bench.models(), [None, None]);
     // What was learned is kept: three samples, then three good windows.
@@ -258,7 +259,7 @@ fn a_window_of_another_size_takes_models_out_of_use_for_a_while() {
 fn a_size_that_lasts_is_learned_anew() {
     let mut bench = Bench::new(2);
     bench.warm();
-    let other = Told { size: 3.0 * SIZE, ..USUAL };
+    let other = WindowData { size: 3.0 * SIZE, ..USUAL };
     assert_eq!(bench.window(other).0, None);
     assert_eq!(bench.head[Head::Size as usize], SIZE);
     assert_eq!(bench.window(other).0, None);
@@ -277,7 +278,7 @@ fn inputs_that_move_are_nothing_to_learn_from() {
     bench.warm();
     let held = bench.head[Head::Held as usize];
     assert_eq!(held, bench.windows as f64);
-    assert_eq!(bench.window(Told { slope: 1e-3, ..USUAL }), (None, false));
+    assert_eq!(bench.window(WindowData { slope: 1e-3, ..USUAL }), (None, false));
     assert_eq!((bench.head[Head::Held as usize], bench.learned().now), (0.0, 0));
     bench.window(USUAL);
     assert_eq!(bench.head[Head::Held as usize], 1.0);
@@ -289,11 +290,11 @@ fn at_rest_nothing_is_learned_and_nothing_forgotten() {
     bench.warm();
     // Until nothing moves any more.
     for _ in 0..400 {
-        bench.window(Told { still: true, ..USUAL });
+        bench.window(WindowData { still: true, ..USUAL });
     }
     let (models, fits) = (bench.models.clone(), bench.fits.clone());
     for _ in 0..50 {
-        assert_eq!(bench.window(Told { still: true, ..USUAL }), (Some(ModelChange::None), true));
+        assert_eq!(bench.window(WindowData { still: true, ..USUAL }), (Some(ModelChange::None), true));
     }
     let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&bench.models), bits(&models));
@@ -305,7 +306,7 @@ fn at_rest_nothing_is_learned_and_nothing_forgotten() {
 fn a_simulator_that_changes_gets_another_model() {
     let mut bench = Bench::new(2);
     bench.warm();
-    let changed = Told { rate: 4.0, ..USUAL };
+    let changed = WindowData { rate: 4.0, ..USUAL };
     let out = (1..10)
         .find(|_| bench.learned().closed > 0 || bench.window(changed) == (Some(ModelChange::Other), true));
     assert!(out.is_some());
@@ -319,7 +320,7 @@ fn after_giving_up_three_times_as_many_good_windows_are_asked_for() {
     let mut bench = Bench::new(2);
     bench.warm();
     for (closed, wanted) in [(1, 9), (2, 27)] {
-        bench.with(false, |finder, known, found, heard| finder.give_up(known, found, heard));
+        bench.with(false, |finder, known, found, connected| finder.give_up(known, found, connected));
         let learned = bench.learned();
         assert_eq!((learned.now, learned.closed, learned.since), (0, closed, None));
         let windows = (1..).find(|_| bench.window(USUAL).1).unwrap();
@@ -332,9 +333,9 @@ fn after_giving_up_three_times_as_many_good_windows_are_asked_for() {
 fn a_simulator_in_a_longer_step_of_its_own_has_no_model() {
     let mut bench = Bench::new(2);
     bench.warm();
-    assert_eq!(bench.window(Told { own: true, ..USUAL }), (Some(ModelChange::Other), true));
+    assert_eq!(bench.window(WindowData { own: true, ..USUAL }), (Some(ModelChange::Other), true));
     assert!(bench.models()[0].is_none() && bench.models()[1].is_some());
-    assert_eq!(bench.window(Told { own: true, ..USUAL }).0, Some(ModelChange::None));
+    assert_eq!(bench.window(WindowData { own: true, ..USUAL }).0, Some(ModelChange::None));
 }
 
 #[test]
