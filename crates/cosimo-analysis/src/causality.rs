@@ -1,6 +1,6 @@
-//! Who should tell whom the effort? From the linearised system: how far a unit effort, held over one step, moves its
-//! receiver, told as the effort that this motion causes; the same for the other side, as if the spring were moved over
-//! there; and the radius of the cut as it is and of the cut as it would be then.
+//! Causality of a bond: which side should have the effort as input? From the linearised system: how far an effort of 1,
+//! held over one step, moves its receiver, as the effort that this motion causes; the same for the other side, as if the
+//! spring were moved there; and the spectral radius with both causalities.
 //!
 //! Wu 2018, Sec. 5 and 7: a soft interface, a heavy receiver, and the higher degree of extrapolation for the input that
 //! passes through.
@@ -24,7 +24,7 @@ const STIFF: f64 = 0.5;
 /// Input approximations that are compared.
 const COMPARED: [&str; 4] = ["hold", "causal", "linear", "quadratic"];
 
-/// What the linearised system says about one bond.
+/// Result of the linearised system for one bond.
 #[derive(Debug, Clone, Serialize)]
 pub struct Advice {
     pub bond: String,
@@ -173,7 +173,7 @@ impl CausalCut {
             let scale = d[(e, j)].abs() * largest;
             own.clone().all(|row| (b[(row, j)] - push[(row, 0)] * d[(e, j)]).abs() <= ALIKE * scale)
         };
-        // Nobody else may hear this effort, or feed the receiver's motion at once.
+        // No other component may use this effort, or have feed-through to the receiver's motion.
         let simple = |&j: &usize| (0..y).all(|k| d[(j, k)] == 0.0);
         if largest == 0.0 || !self.motion.iter().all(alike) || !self.motion.iter().all(simple) {
             return None;

@@ -1,5 +1,5 @@
-//! Whether the residual power of a bond and the error of the run rise and fall together. Where they do, that is a property of
-//! the system at hand: residual energy does not bound the error. Wu 2018, Sec. 6.
+//! Correlation of the residual power of a bond and the error of the run. It is a property of the system: residual energy
+//! does not bound the error. Wu 2018, Sec. 6.
 
 use cosimo_core::Registry;
 use cosimo_engine::Run;

@@ -1,5 +1,5 @@
-//! What a run would do, before it runs: whether its method and step are stable, the largest step that is, for every loop,
-//! what would help, and how many steps there will be. All radii are measured, those of the remedies too.
+//! Forecast of a run: whether its method and step size are stable, the largest stable step, also of every loop, remedies,
+//! and the number of steps. All spectral radii are measured, those of the remedies too.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ use crate::stability::{
 };
 use crate::variant::{VariantError, started, with_methods};
 
-/// States, samples and memory that a forecast may have at most; and where impulses are needed, which take 24 steps each.
+/// Limit of states, samples and memory of a forecast; and where impulse responses are needed, which take 24 steps each.
 const MOST: usize = 80;
 const MOST_BY_IMPULSES: usize = 16;
-/// How far around the step its limit is looked for.
+/// Range around the step in which the stability limit is searched.
 const AROUND: f64 = 64.0;
 /// How many remedies are named.
 const REMEDIES: usize = 3;
-/// Methods to try instead, on their own axes, with the words of the command line.
+/// Methods to try instead, with their command-line options.
 const TRIED: [(&str, &str); 8] = [
     ("causal", "input=causal"),
     ("hold", "input=hold"),
@@ -40,10 +40,10 @@ const TRIED: [(&str, &str); 8] = [
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Forecast {
-    /// The step that is judged, in seconds: the fixed one, or the largest that the law may take.
+    /// The analysed step size, in seconds: the fixed one, or the largest that the step controller may choose.
     #[serde(rename = "step")]
     pub size: f64,
-    /// The law may take others.
+    /// The step controller may choose other sizes.
     pub varies: bool,
     /// How much a disturbance grows per step.
     pub radius: f64,
@@ -52,11 +52,11 @@ pub struct Forecast {
     pub stable: bool,
     /// Seconds; null where it is not known.
     pub largest_stable_step: Option<f64>,
-    /// The same for people; null where somebody does not take steps of other sizes.
+    /// The same as text; null where a component does not accept other step sizes.
     #[serde(serialize_with = "limit_words")]
     #[schemars(with = "Option<String>")]
     pub limit: Option<Limit>,
-    /// Where there are several: pairs of components that act on each other, each alone, with their limits.
+    /// Where there are several: pairs of components in a loop, each with its own limit.
     pub loops: Vec<LoopLimit>,
     /// For an unstable step only.
     pub remedies: Vec<Remedy>,
@@ -72,14 +72,14 @@ pub struct LoopLimit {
     pub name: String,
     /// Seconds; null where it is not known.
     pub largest_stable_step: Option<f64>,
-    /// The same for people.
+    /// The same as text.
     pub limit: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Remedy {
-    /// As on the command line, or in words where no option does it.
+    /// A command-line option, or a description where there is no such option.
     pub words: String,
     pub radius: f64,
 }
@@ -88,13 +88,14 @@ fn limit_words<S: Serializer>(limit: &Option<Limit>, to: S) -> Result<S::Ok, S::
     limit.map(Limit::text).serialize(to)
 }
 
-/// Why there is none.
+/// Why there is no forecast.
 #[derive(Debug, thiserror::Error)]
 pub enum NoForecast {
-    #[error("the step size is not known before the run: no `size`, and no `max` that ends somewhere")]
+    #[error("the step size is not known before the run: neither `size` nor a finite `max` is given")]
     NoSize,
     #[error(
-        "{0} states, samples and cells of memory are too many for a quick forecast of {1}; see `cosimo analyse stability`"
+        "{0} states, samples and memory cells are too many for a quick forecast, which is limited to {1}; see `cosimo analyse \
+         stability`"
     )]
     TooMany(usize, usize),
     #[error(transparent)]
@@ -120,7 +121,7 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
         return Err(NoForecast::TooMany(cells, most));
     }
     let found = radius(&mut run, size)?;
-    // Windows shorter than a step of somebody's own would not map everything onto itself.
+    // Windows shorter than a multi-rate step would not map the whole state onto itself.
     let own = run.layout().methods.rates.iter().map(|rate| rate.every).fold(0.0, f64::max);
     let search =
         NeutralStepSearch { from: own.max(size / AROUND), to: size * AROUND, factor: 1.25, precision: 1e-3 };
@@ -162,7 +163,7 @@ fn loops(run: &mut Run, search: &NeutralStepSearch) -> Result<Vec<LoopLimit>, St
         return Ok(limits);
     }
     for (ends, members) in &pairs {
-        // What goes one way only does not come back.
+        // Connections in one direction only are not a loop.
         let blocks = &run.layout().topology.blocks;
         let inputs = members.iter().flat_map(|&index| &all[index].inputs);
         if !ends.iter().all(|&end| inputs.clone().any(|input| blocks[end].inputs.contains(input))) {
@@ -204,7 +205,7 @@ fn remedies(
             if changed == *system {
                 return None;
             }
-            // What cannot be planned or probed is no remedy.
+            // Methods that cannot be planned or probed are left out.
             let radius = radius(&mut started(&changed, registry, None).ok()?, size).ok()?.radius;
             Some(Remedy { words: format!("--method {option}"), radius })
         })
@@ -228,12 +229,13 @@ fn remedies(
     found
 }
 
-/// The effort of a bond received by the other side, where that alone would do.
+/// Reversed causality of a bond, where that alone makes the step stable.
 fn exchanged(system: &System, registry: &Registry, run: &mut Run, size: f64) -> Option<Remedy> {
     let linearised = linearise(system, registry, run, size).ok()?;
     let advice = advise(&linearised, run.layout(), size).into_iter().find(|advice| advice.exchange)?;
     let (bond, receiver) = (&advice.bond, &advice.tells_effort);
-    let words = format!("letting `{receiver}` receive the effort of bond `{bond}`, inputs held");
+    let words =
+        format!("reversing the causality of bond `{bond}` (effort as input of `{receiver}`), inputs held");
     advice.radius_exchanged.filter(|radius| *radius < 1.0).map(|radius| Remedy { words, radius })
 }
 
@@ -246,8 +248,8 @@ fn rounded_down(value: f64) -> f64 {
 }
 
 impl Forecast {
-    /// The warning that `check` makes of an unstable step. Where the law chooses, it may choose smaller ones; and what does
-    /// not even double in the whole run does no harm, as the slow growth that held inputs give to undamped motion.
+    /// The warning of `check` about an unstable step. None with step control, which may choose smaller steps, and none where
+    /// a disturbance does not even double in the whole run, as the slow growth of undamped motion with held inputs.
     pub fn problem(&self, system: &System) -> Option<Problem> {
         let growth = self.radius.ln() * self.steps as f64;
         if self.stable || self.varies || growth < std::f64::consts::LN_2 {
@@ -257,7 +259,7 @@ impl Forecast {
         let (radius, span) = (digits(self.radius), system.methods.step.span.clone());
         let message = match self.limit {
             Some(Limit::System(rate)) => format!(
-                "the system itself is unstable, it grows by e in {} s; that is not the coupling's fault",
+                "the system itself is unstable, it grows by the factor e in {} s; the coupling is not the cause",
                 three_digits(1.0 / rate)
             ),
             Some(Limit::Never) => format!(
@@ -268,7 +270,7 @@ impl Forecast {
                 three_digits(most)
             ),
             Some(Limit::Beyond(_)) => format!(
-                "a step of {size} s is unstable: a disturbance grows {radius} times per step; smaller and larger ones are not"
+                "a step of {size} s is unstable: a disturbance grows {radius} times per step; smaller and larger steps are stable"
             ),
             None => format!("a step of {size} s is unstable: a disturbance grows {radius} times per step"),
         };

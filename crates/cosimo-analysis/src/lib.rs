@@ -1,4 +1,4 @@
-//! Analysis uses the engine, not formulas about it.
+//! Analysis of coupled systems by measurement: stability, order and errors of the engine itself, not of formulas about it.
 
 pub mod causality;
 pub mod correlation;

@@ -1,6 +1,6 @@
 //! The coupled system as matrices, from steps of the engine: x' = A x + B y~, y = C x + D y~, where y are the outputs that
-//! drive somebody, and y~ what the others believe of them. From these follow the monolithic system and what a cut with
-//! held inputs does, also one that nobody has built yet.
+//! are connected, and y~ their values as used by the receivers. From these follow the monolithic system and the effect of
+//! a cut with held inputs, also of one that does not exist yet.
 
 use cosimo_core::Registry;
 use cosimo_engine::{Run, RunError, plan};
@@ -36,11 +36,11 @@ pub enum LineariseError {
     Stability(#[from] StabilityError),
     #[error("{}", in_one_line(.0))]
     Plan(Vec<Problem>),
-    #[error("component `{0}` shows no states, so that it cannot be linearised")]
+    #[error("component `{0}` cannot be linearised: it exposes no states")]
     HiddenStates(String),
-    #[error("nothing is exchanged: no output drives an input, so that there is no interface to judge")]
+    #[error("no output is connected to an input: there is no coupling to analyse")]
     NothingExchanged,
-    #[error("the equations could not be found from steps as short as {0} s")]
+    #[error("the equations could not be determined from steps as short as {0} s")]
     TooFast(f64),
 }
 

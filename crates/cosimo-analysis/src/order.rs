@@ -25,7 +25,7 @@ pub struct Orders {
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorBasis {
     Monolithic,
-    /// One size less has a difference.
+    /// Differences of neighbouring step sizes: one fewer than sizes.
     NextSize,
 }
 
@@ -34,7 +34,7 @@ pub struct OutputOrder {
     pub output: String,
     /// The largest error at common instants, for each size.
     pub errors: Vec<f64>,
-    /// NaN where errors are nothing but rounding.
+    /// NaN where errors are rounding only.
     pub order: f64,
 }
 
@@ -59,7 +59,7 @@ impl OrderError {
     }
 }
 
-/// Runs the system with a step size, its half, and so on, with constant steps whatever its law.
+/// Runs the system with a step size, its half, and so on, with constant steps whatever its step controller.
 pub fn measure(
     system: &System,
     registry: &Registry,

@@ -1,9 +1,8 @@
-//! Is a step size stable? One macro step of fixed size maps states, samples and method memory onto
-//! themselves. The map is taken from the real engine, one perturbed step per column, so what is measured is
-//! what is implemented, corrections and history included. For nonlinear systems it is the linearisation at
-//! the run's present point.
+//! Stability of a step size. One macro step of fixed size maps states, samples and method memory onto themselves. The map
+//! is taken from the real engine, one perturbed step per column, so that the implementation itself is measured,
+//! corrections and history included. For nonlinear systems it is the linearisation at the current point of the run.
 //!
-//! Where a simulator does not show its states but can be rewound, the modes come out of what the others hear of it: from
+//! Where a simulator does not expose its states but supports rollback, the modes follow from its exchanged outputs: from
 //! impulse responses over several steps (Ho & Kalman 1966).
 
 use cosimo_core::PowerVariable;
@@ -17,7 +16,7 @@ use crate::linearise::LinearSystem;
 /// Perturbation relative to the cell's own size or 1, to both sides; for linear systems any would do. Small beside the
 /// range of friction, and large beside the errors of integrators inside.
 const PERTURBATION: f64 = 1e-5;
-/// A mode whose share in what simulators tell each other is below this is seen by nobody.
+/// A mode with a smaller share in the exchanged values is unobservable.
 const UNSEEN: f64 = 1e-9;
 /// A radius this near to 1 is 1: differences have rounding errors.
 pub const NEUTRAL: f64 = 1e-7;
@@ -28,25 +27,23 @@ const RANK: f64 = 1e-7;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StabilityError {
-    #[error(
-        "component `{0}` shows no states and cannot be rewound, so its part of a step can be seen neither from inside nor by \
-         impulses"
-    )]
+    #[error("component `{0}` cannot be linearised: it exposes no states and cannot restore a saved state")]
     HiddenStates(String),
     #[error(
-        "`{name}` has steps of {every} s of its own, so that one step of {size} s does not map the system onto itself"
+        "`{name}` is multi-rate with steps of {every} s, so that one step of {size} s does not map the state of the system \
+         onto itself"
     )]
     OwnStep { name: String, every: f64, size: f64 },
     #[error(
-        "the correction `{0}` finds out while it runs how simulators answer, so that a step is no fixed map; without it, or \
-         with `pre-step`, there is something to measure"
+        "the correction `{0}` identifies the simulators during the run, so that a step is no fixed map; analyse the system \
+         without it, or with `pre-step`"
     )]
     Learns(&'static str),
     #[error("the step size must be a finite number above 0, got {0}")]
     BadSize(f64),
-    #[error("nothing is exchanged: no output drives an input, so that there is no coupling to judge")]
+    #[error("no output is connected to an input: there is no coupling to analyse")]
     NothingExchanged,
-    #[error("a step of {0} s, slightly disturbed, gives values that are not finite")]
+    #[error("a perturbed step of {0} s gives values that are not finite")]
     NotFinite(f64),
     #[error("the eigenvalues of the step did not converge at size {0} s")]
     NoEigenvalues(f64),
@@ -71,17 +68,17 @@ impl StabilityError {
 pub enum ProbeMethod {
     /// One perturbed step per state, sample and cell of memory.
     States,
-    /// Impulse responses, since somebody hides states. Modes that nobody hears of, or that no exchanged value can
-    /// excite, stay hidden.
+    /// Impulse responses, where a component does not expose its states. Modes that are not observable or not controllable
+    /// by exchanged values stay hidden.
     Impulses,
 }
 
 /// How much one step can amplify.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Radius {
-    /// The largest modulus among modes that outputs show; above 1 is unstable.
+    /// The largest modulus among observable modes; above 1 is unstable.
     pub radius: f64,
-    /// Modes that no exchanged output shows, such as a displacement nobody reads; not counted.
+    /// Unobservable modes, such as a displacement that is not exchanged; not counted.
     pub unseen: usize,
     pub how: ProbeMethod,
 }
@@ -119,8 +116,8 @@ fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
 /// The radius of a step on cells of which the first ones are states and the others what is told. `None` where the
 /// eigenvalues do not converge.
 pub fn observable_radius(whole: &Matrix, states: usize) -> Option<Radius> {
-    // What reaches nobody is left out before: where all modes lie near 1, eigenvectors cannot tell them apart. A change
-    // that does not reach a cell leaves its very bits, so that zeros are exact.
+    // Unreachable cells are left out before: where all modes are near 1, eigenvectors cannot separate them. A change
+    // that does not reach a cell leaves its bits unchanged, so that zeros are exact.
     let mut reaches: Vec<bool> = (0..whole.nrows()).map(|cell| cell >= states).collect();
     let mut open: Vec<usize> = (states..whole.nrows()).collect();
     while let Some(reached) = open.pop() {
@@ -134,7 +131,7 @@ pub fn observable_radius(whole: &Matrix, states: usize) -> Option<Radius> {
     let matrix = Matrix::from_fn(kept.len(), kept.len(), |row, column| whole[(kept[row], kept[column])]);
     let (lost, states) = (whole.nrows() - kept.len(), kept.iter().filter(|&&cell| cell < states).count());
     let eigen = Eigen::of(&matrix)?;
-    // A force of 1e4 N is no larger than a displacement of 1 m: each cell is measured by what reaches it.
+    // A force of 1e4 N is no larger than a displacement of 1 m: each cell is scaled by what reaches it.
     let reach: Vec<f64> = (0..matrix.nrows())
         .map(|row| (0..matrix.ncols()).map(|column| matrix[(row, column)].abs()).fold(0.0, f64::max))
         .map(|reach| if reach == 0.0 { 1.0 } else { reach })
@@ -296,9 +293,9 @@ pub enum Limit {
     At(f64),
     /// Stable up to here.
     Beyond(f64),
-    /// The system itself grows with this rate per second, whoever couples it.
+    /// The system itself grows with this rate per second, whatever the coupling.
     System(f64),
-    /// Growing at any step: the loop through direct feed-through amplifies.
+    /// Unstable at any step: the loop of direct feed-throughs amplifies.
     Never,
 }
 
@@ -311,8 +308,8 @@ impl Limit {
     pub fn text(self) -> String {
         match self {
             Limit::At(size) => format!("largest stable step {} s", three_digits(size)),
-            Limit::Beyond(size) => format!("stable up to {} s and perhaps beyond", three_digits(size)),
-            Limit::System(_) => "the system itself grows".into(),
+            Limit::Beyond(size) => format!("stable at least up to {} s", three_digits(size)),
+            Limit::System(_) => "the system itself is unstable".into(),
             Limit::Never => "unstable at every step".into(),
         }
     }
@@ -343,7 +340,7 @@ pub fn limit(run: &mut Run, search: &NeutralStepSearch) -> Result<Limit, Stabili
     Ok(Limit::Never)
 }
 
-/// One way for a disturbance to go round: a bond, or the input of a plain connection.
+/// One path of a feedback loop: a bond, or the input of a plain connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CouplingLoop {
     pub name: String,

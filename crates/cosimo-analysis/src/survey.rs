@@ -1,4 +1,4 @@
-//! What a method does at many step sizes: radii, the largest stable step, and which connection limits it.
+//! Stability of a method over many step sizes: spectral radii, the largest stable step, and which connection limits it.
 
 use cosimo_core::Registry;
 use cosimo_engine::Run;
@@ -11,11 +11,11 @@ use crate::stability::{
     radii_without_each_loop, radius,
 };
 
-/// How far beyond a limit connections are opened: far enough for the growth to be no rounding error.
+/// Connections are opened at this multiple of the limit: far enough for the growth to exceed rounding.
 const BEYOND: f64 = 1.1;
-/// How far beyond the largest size the limit is looked for.
+/// The limit is searched up to this multiple of the largest size.
 const SEARCHED: f64 = 16.0;
-/// Integrators have a rate of 0, but for rounding: rates below this part of the fastest are none.
+/// Integrators have a rate of 0, but for rounding: rates below this fraction of the fastest count as 0.
 const NO_GROWTH: f64 = 1e-6;
 
 #[derive(Debug, Clone, Serialize)]
@@ -103,7 +103,7 @@ pub fn survey(
     };
     let limiting = beyond.map(|size| limiting(run, size)).transpose()?;
     let (cells, states) = (run.island().cells(), run.island().state_cells());
-    // Slow growth of the system itself hides below the rounding of small steps, so its equations are asked, too.
+    // Slow growth of the system itself is below the rounding of small steps, so its equations are evaluated, too.
     let equations = linearise(system, registry, run, first).ok();
     let growth = match limit {
         Limit::System(rate) => Some(rate),
@@ -137,7 +137,7 @@ fn limiting(run: &mut Run, step: f64) -> Result<LimitingConnections, StabilityEr
     Ok(LimitingConnections { step, radius, opened: opened.collect() })
 }
 
-/// A radius in words.
+/// A spectral radius as text.
 pub fn radius_text(radius: f64) -> String {
     let little = (radius - 1.0).abs();
     if little <= NEUTRAL {

@@ -4,29 +4,29 @@ use cosimo_core::{Interface, Registry, Time};
 use cosimo_engine::{Run, RunError, plan};
 use cosimo_system::{Choice, EndRule, Exchange, PerInput, Problem, Severity, System, in_one_line};
 
-/// Steps before a probe, so that there is a history: more than any fit looks back.
+/// Steps before a probe, so that there is a history: more than any extrapolation needs.
 const STEPS: usize = 4;
-/// How long these steps are, as a part of the system's own: where those are unstable, four of them would leave nothing to
-/// linearise at.
+/// Size of these steps relative to the system's own: where those are unstable, four of them would go far from the
+/// operating point.
 const SHORT: f64 = 1e-3;
 
 /// Of the errors below, those that come from a plan or a run have a code, as problems of files have.
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
-    #[error("no method is called `{0}`")]
+    #[error("there is no method `{0}`")]
     Unknown(String, String),
     #[error("{}", in_one_line(.0))]
     Plan(Vec<Problem>),
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(
-        "line `{0}` gives its islands clocks of their own, so there is no common step to judge; `cosimo verify` halves the \
-         delays instead"
+        "line `{0}` divides the system into islands with their own steps, so there is no common step to analyse; `cosimo \
+         verify` halves the delays instead"
     )]
     Line(String),
 }
 
-/// What looks at the steps that all simulators share has nothing to look at where lines part them.
+/// Analyses of the common macro step are not possible in a system with lines.
 pub fn refuse_lines(system: &System) -> Result<(), VariantError> {
     match system.bonds.iter().find(|bond| bond.line.is_some()) {
         Some(bond) => Err(VariantError::Line(bond.name.clone())),
@@ -35,7 +35,7 @@ pub fn refuse_lines(system: &System) -> Result<(), VariantError> {
 }
 
 impl VariantError {
-    /// What `cosimo explain-error` knows it by: of several, the first.
+    /// The code for `cosimo explain-error`: of several, the first.
     pub fn code(&self) -> Option<&'static str> {
         match self {
             VariantError::Plan(problems) => first_error(problems),
@@ -120,7 +120,7 @@ pub(crate) fn run(system: &System, registry: &Registry) -> Result<Run, VariantEr
 /// A run of the system at an instant, or a few short steps after its start.
 pub fn started(system: &System, registry: &Registry, at: Option<f64>) -> Result<Run, VariantError> {
     refuse_lines(system)?;
-    // Probed steps go beyond the end of the experiment, and units that were told of it would refuse them.
+    // Probed steps go beyond the end of the experiment, and FMUs with a defined stop time would refuse them.
     let mut open = system.clone();
     open.experiment.end = EndRule::After;
     let plan = plan(&open, registry).map_err(VariantError::Plan)?;

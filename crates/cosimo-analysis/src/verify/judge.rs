@@ -1,4 +1,4 @@
-//! Errors out of three step sizes.
+//! Error estimates from three step sizes.
 
 use cosimo_engine::{BondSummary, Verdict};
 
@@ -166,20 +166,22 @@ fn words(bond: &BondError) -> String {
     );
     match (bond.agreement, bond.exchanged_energy) {
         (Agreement::Nothing, [0.0, ..]) => {
-            format!("bond `{name}`: nothing is transmitted, the defect says nothing; {error}")
+            format!(
+                "bond `{name}`: no energy is transmitted, so the energy defect is not meaningful; {error}"
+            )
         }
         (Agreement::Nothing, [one, half, quarter]) => format!(
-            "bond `{name}`: nothing is transmitted, the defect says nothing: what was exchanged goes to zero with the step \
-             ({one:.3e}, {half:.3e}, {quarter:.3e} J); {error}"
+            "bond `{name}`: no energy is transmitted, so the energy defect is not meaningful: the exchanged energy goes to \
+             zero with the step ({one:.3e}, {half:.3e}, {quarter:.3e} J); {error}"
         ),
-        (Agreement::Agree, _) => format!("{both}: they do not contradict each other"),
+        (Agreement::Agree, _) => format!("{both}: consistent"),
         (Agreement::DefectSmall, _) => {
             format!(
-                "{both}: they DISAGREE, the energy defect does not show this error; believe the error bar"
+                "{both}: NOT consistent, the energy defect does not show this error; rely on the error bar"
             )
         }
         (Agreement::DefectLarge, _) => format!(
-            "{both}: they DISAGREE, the coupling creates or destroys energy, but the signals hardly feel it"
+            "{both}: NOT consistent, the coupling creates or destroys energy, but the signals are hardly affected"
         ),
     }
 }

@@ -1,11 +1,11 @@
-//! Whether to believe a run: the same system again with half and quarter of every step, in another sequence, and monolithic.
-//! Where errors fall with the step as they should, three step sizes tell how large they are (Richardson); the energy defect
-//! of every bond is held against that error, since nothing makes the two agree.
+//! Error estimation of a run: the same system again with half and quarter of every step, in another sequence, and
+//! monolithic. Where errors fall with the step as expected, three step sizes give their size (Richardson); the energy
+//! defect of every bond is compared with that error, since the two need not agree.
 //!
-//! A controlled step is followed, not controlled again: the steps that the run took are cut into halves and quarters. So the
-//! instants of the run are common to all, and what changes is the step and nothing else.
+//! With step control, reruns follow the accepted steps of the run, cut into halves and quarters. So the communication
+//! points of the run are common to all, and only the step size differs.
 //!
-//! Sources: Richardson 1911; Roache 1994 (J. Fluids Eng. 116) for observed orders and for what to say where there is none.
+//! Sources: Richardson 1911; Roache 1994 (J. Fluids Eng. 116) for observed orders and for the case without one.
 
 mod judge;
 mod rerun;
@@ -26,12 +26,12 @@ use rerun::{RerunContext, Reruns, SignalSource, is_steady, planned, refuse, run_
 /// One of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rerun {
-    /// As the system says.
+    /// The system as given.
     Itself,
     Half,
     Quarter,
     OtherSequence,
-    /// Units for model exchange, integrated together.
+    /// FMUs for model exchange, integrated as one system.
     Strong,
 }
 
@@ -42,7 +42,7 @@ impl Rerun {
             Rerun::Half => "with half the step",
             Rerun::Quarter => "with a quarter of the step",
             Rerun::OtherSequence => "in another sequence",
-            Rerun::Strong => "integrated together",
+            Rerun::Strong => "as one monolithic system",
         }
     }
 }
@@ -70,13 +70,13 @@ impl std::fmt::Debug for VerifyOptions<'_> {
 
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    #[error("the run has {0} steps, which are too few to say how errors fall")]
+    #[error("the run has {0} steps, which are too few to determine the order of errors")]
     TooShort(usize),
-    #[error("`{0}` takes steps of {1} s inside, and cannot be run with a quarter of {2} s")]
+    #[error("`{0}` has an internal step of {1} s and cannot be run with a quarter of {2} s")]
     Inside(String, f64, f64),
     #[error("it cannot be run {}: {}", .0.text(), .1)]
     Refused(Rerun, VariantError),
-    #[error("no signal is called {0}")]
+    #[error("there is no signal {0}")]
     NoSignal(String),
     #[error("the run {} failed: {}", .0.text(), .1)]
     Failed(Rerun, VariantError),
@@ -85,7 +85,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// What `cosimo explain-error` knows it by.
+    /// The code for `cosimo explain-error`.
     pub fn code(&self) -> Option<&'static str> {
         match self {
             VerifyError::Refused(_, cause) | VerifyError::Failed(_, cause) => cause.code(),
@@ -103,17 +103,17 @@ impl VerifyError {
     }
 }
 
-/// What came of it; the shape is a promise to scripts.
+/// The result; its JSON form is stable.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Verification {
-    /// Every signal is believed.
+    /// Every signal is accurate to the tolerance.
     pub believed: bool,
-    /// The verdict for people.
+    /// The verdict as text.
     pub words: String,
-    /// Allowed error of a signal, as a part of its largest value.
+    /// Allowed error of a signal, relative to its largest value.
     pub tolerance: f64,
-    /// What is allowed on top of that, in the unit of the signal.
+    /// Allowed error in addition to that, in the unit of the signal.
     pub absolute: f64,
     /// Of the run itself.
     pub steps: usize,
@@ -123,7 +123,7 @@ pub struct Verification {
     pub largest_step: f64,
     /// Steps vary.
     pub controlled: bool,
-    /// Delays of lines, the shortest and the longest: they are halved, and steps are those at which the islands are looked at.
+    /// Delays of lines, the shortest and the longest: they are halved, and steps are those at which islands are compared.
     pub delays: Option<(f64, f64)>,
     /// How many instants were compared.
     pub instants: usize,
@@ -143,13 +143,13 @@ pub struct Verification {
     pub bonds: Vec<BondError>,
 }
 
-/// What signals are held against beside smaller steps.
+/// What signals are compared with beside smaller steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MonolithicSource {
     /// The reference model of the system.
     Reference,
-    /// Units for model exchange, integrated together.
+    /// FMUs for model exchange, integrated together.
     #[serde(rename = "integrated-together")]
     Strong,
 }
@@ -159,7 +159,7 @@ pub enum MonolithicSource {
 #[schemars(deny_unknown_fields)]
 pub struct SignalError {
     pub name: String,
-    /// Of all its numbers that are no shares; empty where nobody says.
+    /// Physical unit of its numbers, except of relative ones; empty where it is not known.
     pub unit: String,
     /// The instant of the error, in seconds.
     pub at: f64,
@@ -188,7 +188,7 @@ pub enum Basis {
     Exact,
     /// They fall with the step, and were extrapolated to none.
     Richardson,
-    /// They do not fall as they should; the bar is a multiple of the largest.
+    /// They do not fall as expected; the bar is a multiple of the largest.
     NoOrder,
 }
 
@@ -237,17 +237,17 @@ pub struct BondError {
     pub transmitted_energy_error_bar: f64,
     /// The worst relative error among the outputs of the components that it joins, as far as they are judged.
     pub worst_error: f64,
-    /// Whose it is.
+    /// The signal with this error.
     pub worst_signal: Option<String>,
     pub agreement: Agreement,
-    /// All of this for people.
+    /// Summary as text.
     pub words: String,
 }
 
-/// Whether defect and error say the same.
+/// Whether energy defect and error are consistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Agreement {
-    /// Nothing is transmitted, or what is goes to zero with the step: the defect says nothing.
+    /// No energy is transmitted, or it goes to zero with the step: the defect is not meaningful.
     #[serde(rename = "nothing-transmitted")]
     Nothing,
     #[serde(rename = "agree")]
@@ -255,7 +255,7 @@ pub enum Agreement {
     /// The defect does not show the error.
     #[serde(rename = "defect-small-error-large")]
     DefectSmall,
-    /// Energy is not conserved, but signals hardly feel it.
+    /// Energy is not conserved, but signals are hardly affected.
     #[serde(rename = "defect-large-error-small")]
     DefectLarge,
 }
@@ -346,18 +346,21 @@ fn verdict(signals: &[SignalError], tolerance: f64, lines: bool) -> String {
     let at = percent(tolerance);
     let count = format!("{} signal{}", signals.len(), if signals.len() == 1 { "" } else { "s" });
     match (signals.first(), doubtful) {
-        (None, _) => "there is no signal to judge.".into(),
+        (None, _) => "there is no signal to check.".into(),
         (Some(worst), 0) => format!(
-            "to be believed at {at}: no error of {count} is larger, the worst is {}. What simulators get wrong inside, \
-             whatever the step, is not in it.",
+            "accurate to {at}: the estimated errors of {count} are smaller, the worst is {}. Errors inside simulators that do \
+             not depend on the step are not included.",
             worst.words()
         ),
         (Some(worst), _) => format!(
-            "NOT to be believed at {at}: {doubtful} of {count} {} a larger error, the worst is {}. Take {}; or judge only \
-             the signals that you use by `--vars`, or allow more by `--tolerance`.",
-            if doubtful == 1 { "has" } else { "have" },
+            "not accurate to {at}: estimated error above it in {doubtful} of {count}, the worst is {}. {}; or select signals \
+             with `--vars`, or relax `--tolerance`.",
             worst.words(),
-            if lines { "shorter delays" } else { "smaller steps, a correction or another cut" }
+            if lines {
+                "Shorten the delays"
+            } else {
+                "Reduce the step, enable a correction (`--method correction=nepce`), or split the model elsewhere"
+            }
         ),
     }
 }

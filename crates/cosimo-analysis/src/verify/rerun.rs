@@ -1,4 +1,4 @@
-//! The runs of a verification: the one that the system asks for, and others that meet it at its instants.
+//! The runs of a verification: the given one, and reruns that are compared at its communication points.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ pub(super) fn is_steady(layout: &Layout) -> bool {
     !layout.limits.control.adaptive && (rigid || !layout.topology.eventful)
 }
 
-/// What cannot be run with smaller steps. Units with a step of their own inside cannot follow any smaller one.
+/// Refuses systems that cannot be run with smaller steps, such as FMUs with a fixed internal step.
 pub(super) fn refuse(
     system: &System,
     layout: &Layout,
@@ -332,7 +332,7 @@ impl RerunContext<'_> {
             vec![(Rerun::Quarter, finer(system, 4, steps)), (Rerun::Half, finer(system, 2, steps))];
         let other = if system.methods.partition.name == "jacobi" { "gauss-seidel" } else { "jacobi" };
         let alone = if system.bonds.iter().any(|bond| bond.line.is_some()) {
-            Some("lines part the simulators into islands")
+            Some("lines divide the system into islands")
         } else {
             self.base.single.then_some("there is only one simulator")
         };

@@ -120,7 +120,7 @@ fn the_remedies_of_a_forecast_make_the_run_stable() {
     assert!(!found.remedies.is_empty() && found.remedies.len() <= 3);
     assert_eq!((found.steps, found.most_steps), (1000, None));
     let words = found.problem(&bad).unwrap().hint.unwrap();
-    assert!(words.contains("letting `steering` receive the effort of bond `tie-rod`"), "{words}");
+    assert!(words.contains("bond `tie-rod` (effort as input of `steering`)"), "{words}");
     let mut held = steering(1, 5e-3, &[]);
     held.methods.input.inputs.clear();
     assert!(stays(&held));

@@ -246,7 +246,7 @@ fn the_energy_defect_and_the_error_of_states_are_said_to_disagree() {
     assert_bars(&found, "without history");
 }
 
-/// Without a reference, units for model exchange are integrated together, which is as good.
+/// Without a reference, FMUs for model exchange are integrated together, which is as good.
 #[test]
 fn units_for_model_exchange_are_their_own_undivided_form() {
     let method = "input = \"hold\"\nstep = { size = 0.02 }";
@@ -305,8 +305,8 @@ fn what_cannot_be_rerun_is_refused_with_a_reason() {
     assert!(matches!(refused(&read(&short.text(), &folder())), VerifyError::TooShort(3)));
     let usual = read(&DualMass { method: "step = { size = 0.1 }", ..DUAL_MASS }.text(), &folder());
     let error = try_verify(&usual, &["wheel.*"], 1).unwrap_err();
-    assert_eq!(error.to_string(), "no signal is called `wheel.*`");
-    // A unit that takes steps of one size follows halves and quarters of all of them.
+    assert_eq!(error.to_string(), "there is no signal `wheel.*`");
+    // An FMU with a fixed step size follows halves and quarters of all of them.
     let rigid = DualMass {
         stop: 1.0,
         method: "step = { size = 0.02 }",
