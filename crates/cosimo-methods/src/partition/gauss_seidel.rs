@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(order(&["c"]).stages(&graph).unwrap(), [[2], [0], [1]]);
         let chain = CouplingGraph { edges: vec![(1, 0), (2, 1)], ..graph.clone() };
         assert_eq!(GaussSeidel { order: vec![], by_graph: true }.stages(&chain).unwrap(), [[2], [1], [0]]);
-        assert!(order(&["d"]).stages(&graph).unwrap_err().contains("no component"));
+        assert!(order(&["d"]).stages(&graph).unwrap_err().contains("not a component"));
         assert!(order(&["a", "a"]).stages(&graph).unwrap_err().contains("twice"));
     }
 
