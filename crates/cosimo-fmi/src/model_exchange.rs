@@ -182,7 +182,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
     }
 
     /// An FMU leaves initialisation in event mode.
-    fn begin(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
+    fn exit_initialization(&mut self, at: f64, x: &mut [f64]) -> Result<InitialState, SimulatorError> {
         let instance = live(&mut self.instance)?;
         instance.ready()?;
         let (settled, _) = settle_events(instance, at)?;
@@ -327,7 +327,7 @@ impl<O: EquationsOrigin> Equations for FmuEquations<O> {
         if self.known.keeps_state { live(&mut self.instance)?.thaw(from) } else { Ok(()) }
     }
 
-    fn foreign(_bytes: usize) -> String {
+    fn foreign_state_message(_bytes: usize) -> String {
         "the bytes are not a serialized state of this FMU".into()
     }
 

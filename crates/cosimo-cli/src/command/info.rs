@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             Some("check the path; it is relative to the current folder"),
         ));
     }
-    let unit = Fmu::inspect(&args.file, &Cache::standard(&cosimo::fmi::FMU_ARCHIVE)).map_err(|problems| {
+    let fmu = Fmu::inspect(&args.file, &Cache::standard(&cosimo::fmi::FMU_ARCHIVE)).map_err(|problems| {
         for problem in &problems {
             report::error(&problem.sentence(), problem.hint.as_deref());
         }

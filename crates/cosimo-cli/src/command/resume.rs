@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 
 /// A checkpoint names files to read and to write, and may come from another person: those outside of the folders are refused.
 /// The present folder is that of the run. What was unpacked from packages lies in the cache.
-fn confine(origin: &CheckpointOrigin, manner: &RunOptions, inside: &[PathBuf]) -> Result<(), u8> {
+fn confine(origin: &CheckpointOrigin, options: &RunOptions, inside: &[PathBuf]) -> Result<(), u8> {
     let cache = Cache::standard(&FMU_ARCHIVE).folder.parent().and_then(|cache| cache.canonicalize().ok());
     let allowed = |path: &Path| inside.iter().chain(&cache).any(|folder| path.starts_with(folder));
     let inputs = origin.inputs.iter().map(|input| PathBuf::from(&input.file));

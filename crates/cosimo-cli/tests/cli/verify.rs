@@ -36,7 +36,10 @@ fn a_run_to_be_believed() {
     );
     // The same at a tolerance that it does not meet.
     let strict = told(&folder, &["system.toml", "--tolerance", "1e-4"]);
-    assert!(strict.contains("verdict: not accurate to 0.010 %: estimated error above it in 3 of 5 signals"), "{strict}");
+    assert!(
+        strict.contains("verdict: not accurate to 0.010 %: estimated error above it in 3 of 5 signals"),
+        "{strict}"
+    );
     assert!(strict.ends_with("exit 1\n"), "{strict}");
     let states =
         told(&folder, &["system.toml", "--tolerance", "1e-4", "--vars", "left.x", "--vars", "left.v"]);

@@ -338,5 +338,8 @@ fn texts_that_answer_each_other_for_ever_are_told() {
     assert_eq!(heard(&run, "two.hears"), "90");
     run.step().unwrap();
     let error = begin(u64::MAX).map(|_| ()).unwrap_err().to_string();
-    assert_eq!(error, "the event iteration at t = 0 s does not converge: `one.says` still changes after 100 rounds");
+    assert_eq!(
+        error,
+        "the event iteration at t = 0 s does not converge: `one.says` still changes after 100 rounds"
+    );
 }

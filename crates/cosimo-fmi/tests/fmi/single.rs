@@ -418,7 +418,10 @@ fn an_fmu_may_end_the_simulation() {
         assert_eq!(mass.lifecycle().unwrap().ending().unwrap(), format!("fmi{version}DoStep"));
         // What has ended is not stepped again.
         let error = advance(&mut *mass, 0.1, 0.1, &[Segment::ZERO]).unwrap_err();
-        assert_eq!(error, format!("`fmi{version}DoStep` failed: the simulator requests the end of the simulation"));
+        assert_eq!(
+            error,
+            format!("`fmi{version}DoStep` failed: the simulator requests the end of the simulation")
+        );
     }
 }
 

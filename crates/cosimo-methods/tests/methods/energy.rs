@@ -7,7 +7,7 @@ use cosimo::record::Table;
 use cosimo_papers::ecco_nepce::{self, Changes};
 use nalgebra::{DMatrix, DVector};
 
-fn assert_near(found: f64, wanted: f64, what: &str) {
+fn assert_near(found: f64, expected: f64, what: &str) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{what}: {found}, not {expected}");
 }
 

@@ -25,7 +25,7 @@ fn time(t: f64) -> Time {
     Time::new(t).unwrap()
 }
 
-fn close(found: f64, wanted: f64) {
+fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1e-300), "{found} instead of {expected}");
 }
 

@@ -136,7 +136,7 @@ fn errors_are_those_of_an_independent_computation() {
         let found = Method { input, exchange, ..PLAIN }.outcome("independent", 1000).error;
         assert!(
             (found - expected).abs() <= 1e-3 * expected,
-            "{exchange}, {input}: {found:e}, not {wanted:e}"
+            "{exchange}, {input}: {found:e}, not {expected:e}"
         );
     }
 }
@@ -270,7 +270,10 @@ fn euler_inside_is_of_order_one_whatever_the_inputs() {
         }
         let method = Method { input, parameters: &parameters, initial: TOGETHER, ..PLAIN };
         let found = method.outcome("euler", 1000).error;
-        assert!((found - expected).abs() <= 1e-3 * expected, "{input}, {solver}: {found:e}, not {wanted:e}");
+        assert!(
+            (found - expected).abs() <= 1e-3 * expected,
+            "{input}, {solver}: {found:e}, not {expected:e}"
+        );
     }
 }
 
@@ -282,7 +285,7 @@ fn a_start_without_history_costs_a_parabola_one_order_and_a_line_none() {
     for (input, expected) in [("linear", 8.1247e-6), ("quadratic", 8.5697e-6)] {
         let method = Method { input, initial: TOGETHER, history: false, ..PLAIN };
         let found = method.outcome("start", 1000).error;
-        assert!((found - expected).abs() <= 1e-3 * expected, "{input}: {found:e}, not {wanted:e}");
+        assert!((found - expected).abs() <= 1e-3 * expected, "{input}: {found:e}, not {expected:e}");
         for initial in [TOGETHER, INITIAL] {
             let (order, ..) = Method { initial, ..method }.orders("start");
             assert!((order - 2.0).abs() < 0.05, "{input}: {order}");
