@@ -42,7 +42,7 @@ impl Subject {
 
 /// Which system, and up to when.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Span {
+pub(crate) struct TimeSpan {
     /// SSP with several .ssd files: which one, by the name of its description
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) struct Parts {
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct SystemOverrides {
     #[command(flatten)]
-    pub span: Span,
+    pub span: TimeSpan,
     /// Shorten the last step to end at the stop time, or run to the first communication point at or after it
     #[arg(long, value_enum)]
     pub end: Option<EndOption>,

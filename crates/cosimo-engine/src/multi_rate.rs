@@ -400,7 +400,7 @@ impl MultiRateSimulator {
                 integrals.iter_mut().zip(ends).for_each(|(sum, (a, b))| *sum += 0.5 * (a + b) * part.size);
             }
             if reached.event && !last {
-                self.inner.set_inputs(part.to, &inputs)?; // nobody listens
+                self.inner.set_inputs(part.to, &inputs)?; // no simulator is rewound for it
             }
         }
         Ok(StepResult { to: window.to, ..whole })
@@ -659,4 +659,5 @@ fn step(
 }
 
 #[cfg(test)]
+#[path = "../tests/private/multi_rate.rs"]
 mod tests;

@@ -76,7 +76,7 @@ fn counted(run: Run, steps: usize) -> u64 {
     watched(run, steps, |_| {})
 }
 
-/// The same with somebody who looks at the run after every step.
+/// The same with a callback after every step.
 fn watched(mut run: Run, steps: usize, mut look: impl FnMut(&Run)) -> u64 {
     run.step().unwrap();
     look(&run);

@@ -103,7 +103,7 @@ fn shipped(text: &'static str) -> Schema {
 }
 
 fn parse(text: &'static str) -> Result<Schema, String> {
-    let mut names = Names::default();
+    let mut names = TypeNames::default();
     // With the name by which content refers to the element, and its content.
     let mut found: Vec<(&str, Element, Vec<&str>)> = Vec::new();
     for words in declarations(text) {
@@ -149,12 +149,12 @@ fn declarations(text: &'static str) -> Vec<Vec<&'static str>> {
 
 /// Types and groups that were declared.
 #[derive(Default)]
-struct Names {
+struct TypeNames {
     types: BTreeMap<&'static str, AttributeType>,
     groups: BTreeMap<&'static str, (Vec<Attribute>, bool)>,
 }
 
-impl Names {
+impl TypeNames {
     /// Attributes, and whether others are allowed.
     fn attributes(&self, words: &[&'static str]) -> Result<(Vec<Attribute>, bool), String> {
         let (mut attributes, mut open) = (Vec::new(), false);
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     fn type_of(word: &'static str) -> AttributeType {
-        Names::default().type_of(word).expect("a type")
+        TypeNames::default().type_of(word).expect("a type")
     }
 
     #[test]

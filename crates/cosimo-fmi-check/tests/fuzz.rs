@@ -1,4 +1,4 @@
-//! FMUs that nobody wrote: valid ones, changed at random with their structure in mind, through the code that reads
+//! Random FMUs: valid ones, changed at random with their structure in mind, through the code that reads
 //! FMUs from outside. Nothing may panic, hang or take memory without end.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]

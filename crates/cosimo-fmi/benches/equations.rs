@@ -3,7 +3,7 @@
 //! integrator alone on the same equations in Rust.
 //!
 //! `cargo bench -p cosimo-fmi --bench equations`. The sides take turns, and the least of all rounds counts: on a shared
-//! machine everything else is somebody else's work. The aim is that at most 100 ns are ours.
+//! machine everything else is other processes' work. The aim is that at most 100 ns are ours.
 //! On two shared cores of an AMD EPYC, four runs: 53 ns for the three calls by hand, 32 for the integrator alone, 99 to 102
 //! for the FMU integrated; so 13 to 17 are ours. Sides that do not take turns once gave anything from -21 to 101.
 

@@ -50,7 +50,7 @@ macro_rules! functions {
             }
 
             /// Addresses and names of those that there are.
-            pub(crate) fn names(&self) -> $crate::site::Names {
+            pub(crate) fn names(&self) -> $crate::site::CallNames {
                 let mut names = vec![$((self.$needed as usize, concat!($prefix, $needed_symbol)),)*];
                 $(names.extend(self.$maybe.map(|there| (there as usize, concat!($prefix, $maybe_symbol))));)*
                 names

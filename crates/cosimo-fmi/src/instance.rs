@@ -12,7 +12,7 @@ use crate::description::{FmuUse, VariableType};
 use crate::fmu::{Binding, Fmu};
 use crate::fp_environment::{self, RoundingMode};
 use crate::log::{MessageLog, status_word};
-use crate::site::{Names, Site};
+use crate::site::{CallNames, Site};
 
 /// A value to be set before the FMU initialises.
 #[derive(Debug, Clone, PartialEq)]
@@ -254,7 +254,7 @@ pub(crate) enum InstanceState {
 /// The functions of a version of FMI, as far as every version has them.
 pub(crate) trait VersionFunctions {
     /// The functions with their names.
-    fn names(&self) -> Names;
+    fn names(&self) -> CallNames;
 
     fn ending(&self) -> EndFunctions;
 }
@@ -473,7 +473,7 @@ pub(crate) use by_handle;
 macro_rules! states {
     ($functions:ty, $size:literal) => {
         impl VersionFunctions for $functions {
-            fn names(&self) -> $crate::site::Names {
+            fn names(&self) -> $crate::site::CallNames {
                 <$functions>::names(self)
             }
 

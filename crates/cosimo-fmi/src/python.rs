@@ -1,6 +1,6 @@
 //! FMUs that are written in Python and bring no Python: pythonfmu and its like.
 //!
-//! Their library calls functions of CPython that somebody else has to load, where all can see them. Here it is found,
+//! Their library calls functions of CPython that must be loaded globally by another library. Here it is found,
 //! loaded and started, once per process and never ended: an FMU that starts Python itself would also end it under
 //! the others, and take Ctrl-C for itself.
 
@@ -197,7 +197,7 @@ fn start(python: &Python, needed: Option<&str>) -> Result<(), FileProblem> {
         let plain = unsafe { Library::open(Some(path.with_file_name(plain)), RTLD_NOW | RTLD_GLOBAL) };
         std::mem::forget(plain.map_err(failed)?);
     }
-    // SAFETY: this is CPython, which nobody else in this process can be starting: the lock is held.
+    // SAFETY: this is CPython, which no other thread of this process can be starting: the lock is held.
     unsafe { initialize(&library, python.program.as_deref()) }.map_err(failed)?;
     std::mem::forget(library);
     *started = Some(path.clone());
@@ -218,10 +218,10 @@ fn same_version(earlier: &Path, wanted: &Path) -> Result<(), FileProblem> {
     }
 }
 
-/// Starts Python unless this process is one, and leaves it to whoever takes its lock.
+/// Starts Python unless this process is one, and leaves its lock free.
 ///
 /// # Safety
-/// The library is CPython, is never unloaded, and nobody else is starting it.
+/// The library is CPython, is never unloaded, and no other thread is starting it.
 #[cfg(unix)]
 unsafe fn initialize(
     library: &libloading::os::unix::Library,
@@ -229,7 +229,7 @@ unsafe fn initialize(
 ) -> Result<(), libloading::Error> {
     use std::ffi::{c_char, c_int, c_void};
 
-    /// Python is never ended, so nobody would write what is left in its buffers.
+    /// Python is never ended, so its buffers would never be flushed.
     const NO_BUFFERS: &std::ffi::CStr = c"import sys
 for stream in (sys.stdout, sys.stderr):
     stream and stream.reconfigure(line_buffering=True)

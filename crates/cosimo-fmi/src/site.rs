@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 const NAME: usize = 80;
 
 /// Addresses of an FMU's functions, with their names.
-pub(crate) type Names = Vec<(usize, &'static str)>;
+pub(crate) type CallNames = Vec<(usize, &'static str)>;
 
 /// The notes of one instance. They are taken over by a later instance and never freed.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Site {
     name: [AtomicU8; NAME],
     length: AtomicUsize,
     /// Never freed.
-    names: AtomicPtr<Names>,
+    names: AtomicPtr<CallNames>,
     next: AtomicPtr<Site>,
 }
 
@@ -37,12 +37,12 @@ fn sites() -> impl Iterator<Item = &'static Site> {
 }
 
 /// A place for names that is never freed. There is one per library: all its instances have the same.
-fn leak_names(names: Names) -> *const Names {
-    static KEPT: Mutex<Vec<&'static Names>> = Mutex::new(Vec::new());
+fn leak_names(names: CallNames) -> *const CallNames {
+    static KEPT: Mutex<Vec<&'static CallNames>> = Mutex::new(Vec::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let known = kept.iter().copied().find(|known| **known == names);
     known.unwrap_or_else(|| {
-        let names: &'static Names = Box::leak(Box::new(names));
+        let names: &'static CallNames = Box::leak(Box::new(names));
         kept.push(names);
         names
     })
@@ -50,7 +50,7 @@ fn leak_names(names: Names) -> *const Names {
 
 impl Site {
     /// For an instance that this thread makes.
-    pub(crate) fn take(instance: &str, names: Names) -> &'static Site {
+    pub(crate) fn take(instance: &str, names: CallNames) -> &'static Site {
         let free = |site: &&Site| !site.taken.swap(true, Ordering::AcqRel);
         let site = sites().find(free).unwrap_or_else(|| {
             let site = Box::leak(Box::new(Site {

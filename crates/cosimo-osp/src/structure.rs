@@ -107,7 +107,7 @@ fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut ProblemList) {
     }
 }
 
-/// The step that a simulator has of its own; none where that is everybody's. Where libcosim would round a size to whole
+/// The step that a simulator has of its own; none where that is the common step. Where libcosim would round a size to whole
 /// base steps it is rounded as there: down, but to one at least.
 fn own_step(
     node: Node<'_, '_>,

@@ -1,4 +1,4 @@
-//! Structures that nobody wrote: a valid one, changed at random with its structure in mind, through the reader. Nothing
+//! Random structures: a valid one, changed at random with its structure in mind, through the reader. Nothing
 //! may panic, hang, take memory without end or point outside the text.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]

@@ -189,7 +189,7 @@ impl Cache {
             manifest::seal(&draft, &name).map_err(unwritable)?;
             touch(&draft);
             let renamed = match fs::rename(&draft, &folder) {
-                // Somebody else was faster; theirs is the same.
+                // Another process was faster; its folder is the same.
                 Err(_) if folder.is_dir() => Ok(()),
                 other => other.and_then(|()| manifest::sync(&self.folder)).map_err(unwritable),
             };

@@ -1,4 +1,4 @@
-//! Bytes of a file as text, in whichever encoding tools really write, up to a size that somebody can need.
+//! Bytes of a file as text, in whichever encoding tools really write, up to a reasonable size.
 
 use std::path::Path;
 

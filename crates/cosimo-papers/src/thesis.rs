@@ -451,7 +451,7 @@ fn rack_speed(run: &Run) -> Result<usize, String> {
         }
         before += if named("xw") { 4 } else { 2 };
     }
-    Err("nobody shows the speed of the rack".into())
+    Err("no component has the speed of the rack as an output".into())
 }
 
 fn open(component: &cosimo_system::Component, registry: &Registry) -> Result<Box<dyn Simulator>, String> {

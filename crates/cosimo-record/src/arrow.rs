@@ -119,7 +119,7 @@ pub(crate) fn schema(columns: &Columns) -> Schema {
     Schema::new_with_metadata(fields, [(VERSION.into(), env!("CARGO_PKG_VERSION").into())].into())
 }
 
-/// Names and units out of a schema, whoever wrote it.
+/// Names and units out of a schema, of any writer.
 pub(crate) fn columns(schema: &Schema) -> Columns {
     let fields = schema.fields().iter();
     Columns {

@@ -90,7 +90,7 @@ fn write_number(text: &mut Vec<u8>, number: f64) {
 /// A file that ends with an error where a row does not end in time; the reader would gather it in memory.
 struct BoundedRows<'a> {
     file: File,
-    /// Since the last row; whoever gets a row sets it back.
+    /// Since the last row; the reader of a row resets it.
     handed_out: &'a Cell<usize>,
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use cosimo_core::recorder::{Columns, RecordError, Recorder, TableWriter};
 use cosimo_core::registry::{FormatEntry, UnknownFormat, format_of};
 
-use crate::journal::{Journal, Lock, Ring};
+use crate::journal::{Journal, Lock, SharedRing};
 
 /// Numbers that a journal has room for: 256 KiB to begin with, half of which makes a chunk.
 const FIRST: usize = 1 << 15;
@@ -202,7 +202,7 @@ impl Drop for Files {
 
 /// One file, as the thread that simulates sees it.
 struct Output {
-    ring: Arc<Ring>,
+    ring: Arc<SharedRing>,
     drain: Arc<Drain>,
     head: u64,
     /// Rows that were in the file when it was last looked at.
@@ -395,7 +395,7 @@ struct WriterThread {
     ended: Arc<AtomicBool>,
 }
 
-/// Somebody wants all rows in the files, now; and threads that have not answered.
+/// A request for all rows in the files, now; and threads that have not answered.
 static ASKED: AtomicBool = AtomicBool::new(false);
 static AWAITED: AtomicU32 = AtomicU32::new(0);
 

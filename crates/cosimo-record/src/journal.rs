@@ -41,7 +41,7 @@ mod word {
 }
 
 /// Rows that wait: written by one thread, read by another one.
-pub(crate) struct Ring {
+pub(crate) struct SharedRing {
     memory: JournalMemory,
     columns: usize,
     stride: usize,
@@ -54,7 +54,7 @@ enum JournalMemory {
     Own(Box<[AtomicU64]>),
 }
 
-impl Ring {
+impl SharedRing {
     fn words(&self) -> &[AtomicU64] {
         match &self.memory {
             // SAFETY: pages are aligned and stay where they are as long as `self`. Other processes may change what is in
@@ -100,7 +100,7 @@ impl Ring {
     }
 }
 
-impl std::fmt::Debug for Ring {
+impl std::fmt::Debug for SharedRing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Ring({} columns, {} rows)", self.columns, self.stride)
     }
@@ -112,7 +112,7 @@ pub(crate) struct Journal {
     path: PathBuf,
     /// None where rows wait in the memory of the process.
     file: Option<File>,
-    ring: Arc<Ring>,
+    ring: Arc<SharedRing>,
     columns: Columns,
     /// Where places begin.
     places: u64,
@@ -195,7 +195,7 @@ impl Journal {
         let (count, stride) = (columns.names.len(), stride(columns.names.len(), doubles));
         let words: Box<[AtomicU64]> = (0..word::COUNT + stride * count).map(|_| AtomicU64::new(0)).collect();
         words[word::HEAD].store(rows, Ordering::Release);
-        let ring = Arc::new(Ring { memory: JournalMemory::Own(words), columns: count, stride });
+        let ring = Arc::new(SharedRing { memory: JournalMemory::Own(words), columns: count, stride });
         Journal { path: path.into(), file: None, ring, columns: columns.clone(), places: 0 }
     }
 
@@ -206,7 +206,7 @@ impl Journal {
         columns: &Columns,
         doubles: usize,
         rows: std::ops::Range<u64>,
-        waiting: Option<&Ring>,
+        waiting: Option<&SharedRing>,
         place: &[u8],
     ) -> io::Result<Journal> {
         let (count, stride) = (columns.names.len(), stride(columns.names.len(), doubles));
@@ -230,7 +230,7 @@ impl Journal {
                 ..Journal::in_memory(path, columns, doubles, rows.start)
             });
         };
-        let ring = Ring { memory: JournalMemory::Shared(pages), columns: count, stride };
+        let ring = SharedRing { memory: JournalMemory::Shared(pages), columns: count, stride };
         let words = ring.words();
         words[word::COLUMNS].store(count as u64, Ordering::Relaxed);
         words[word::STRIDE].store(stride as u64, Ordering::Relaxed);
@@ -254,7 +254,7 @@ impl Journal {
         Ok(journal)
     }
 
-    pub(crate) fn ring(&self) -> &Arc<Ring> {
+    pub(crate) fn ring(&self) -> &Arc<SharedRing> {
         &self.ring
     }
 
@@ -289,7 +289,7 @@ impl Journal {
         draft.push(".new");
         let draft = PathBuf::from(draft);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&draft)?;
-        let _ = file.try_lock(); // nobody else knows it, and some file systems have no locks
+        let _ = file.try_lock(); // no other process knows it, and some file systems have no locks
         let rows = tail..self.ring.head();
         let made = Journal::in_file(&self.path, file, &self.columns, doubles, rows, Some(&self.ring), place);
         let made = made.and_then(|journal| std::fs::rename(&draft, &self.path).map(|()| journal));

@@ -1,4 +1,4 @@
-//! Results in memory, for tests, plots and tables. The table is shared with whoever asked for it.
+//! Results in memory, for tests, plots and tables. The table is shared with the caller.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -201,7 +201,7 @@ impl Playback {
     }
 }
 
-/// Where nobody should extrapolate through: two rows at one instant, every new value that is held, and corners of what
+/// Instants that must not be extrapolated across: two rows at one instant, every new value that is held, and corners of what
 /// was drawn rather than measured. Of measured data almost every row is a corner, and none means anything.
 fn jumps(times: &[f64], columns: &[Vec<f64>], held: &[bool]) -> Vec<f64> {
     let differs = |a: usize, b: usize| {

@@ -40,7 +40,7 @@ fn recover_as(path: &Path, format: &FormatEntry) -> Result<Recovery, TableError>
         return Ok(Recovery::Growing);
     }
     if !journal::is_at(&file, &journal).map_err(unreadable)? {
-        return Ok(Recovery::Whole); // somebody else was faster
+        return Ok(Recovery::Whole); // another process was faster
     }
     let done = match left(&file).map_err(unreadable)? {
         Some(left) => put_back(path, format, &left)?,

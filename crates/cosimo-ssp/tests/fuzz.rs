@@ -1,4 +1,4 @@
-//! Structures that nobody wrote: valid ones, changed at random with their structure in mind, through the code that reads
+//! Random structures: valid ones, changed at random with their structure in mind, through the code that reads
 //! them. Nothing may panic, hang or take memory without end, and every place must be one.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 

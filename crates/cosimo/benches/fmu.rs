@@ -4,7 +4,7 @@
 //! `cargo bench -p cosimo --bench fmu`; with `-- --count` instructions per step under valgrind in place of
 //! times. Every side is a process of its own that speaks the same few lines: a number takes so many steps and is
 //! answered with their seconds, `values` with the bits of all outputs. The sides take turns in short slices, and the
-//! least time of each is what counts: on a shared machine everything else is somebody else's work.
+//! least time of each is what counts: on a shared machine everything else is other processes' work.
 //! Without `--bench` only results and calls are compared. Other coordinators are measured beside it where they are
 //! installed, see `peers.py`.
 //!
@@ -66,7 +66,7 @@ struct Built {
     counting: Unit,
     bare: PathBuf,
     cpu: PathBuf,
-    /// Of the other coordinators, if somebody installed them.
+    /// Of the other coordinators, if they are installed.
     python: PathBuf,
 }
 
@@ -117,7 +117,7 @@ impl Built {
         command
     }
 
-    /// Another coordinator; its words beside the answers are nobody's interest.
+    /// Another coordinator; its other output is ignored.
     fn peer(&self, name: &str, units: usize) -> Command {
         let mut command = Command::new(&self.python);
         command.arg(source("../peers.py")).arg(name).arg(&self.rotor.fmu).arg(units.to_string());
@@ -147,7 +147,7 @@ fn pack(library: &Path, fmu: &Path) {
     archive.finish().expect("a zip can be written");
 }
 
-/// A ring under somebody's coordination, in a process of its own.
+/// A ring under another coordinator, in a process of its own.
 struct Side {
     child: Child,
     to: Option<ChildStdin>,

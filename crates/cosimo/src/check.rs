@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::json_schema::objects;
 
-/// Checks a document as far as it could be understood; `None` behind broken syntax, where nobody knows what is missing,
+/// Checks a document as far as it could be understood; `None` behind broken syntax, where it is not known what is missing,
 /// only what is there, and where nothing is, so that there is no system.
 pub fn findings(document: &Document, registry: &Registry) -> Option<Findings> {
     let syntax = document.problems.iter().any(|problem| problem.code == "system/syntax");

@@ -1,4 +1,4 @@
-//! Systems and scenarios that nobody wrote: valid files, changed at random with their structure in mind, read, planned and
+//! Random systems and scenarios: valid files, changed at random with their structure in mind, read, planned and
 //! written again. Nothing may panic, hang, take memory without end or point outside the text.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 

@@ -38,12 +38,12 @@ pub(super) fn refuse(
     steady: bool,
     registry: &Registry,
 ) -> Result<(), VerifyError> {
-    if let Some(everybody) = system.methods.step.size.filter(|_| !layout.limits.control.adaptive) {
+    if let Some(common) = system.methods.step.size.filter(|_| !layout.limits.control.adaptive) {
         for (name, interface) in layout.topology.names.iter().zip(&layout.topology.interfaces) {
             let Some(inside) = interface.internal_step else { continue };
             let own = system.components.iter().find(|component| component.name == *name);
             let own = own.and_then(|component| component.step.as_ref()).map(|(size, _)| *size);
-            let size = own.map_or(everybody, |own| own.min(everybody));
+            let size = own.map_or(common, |own| own.min(common));
             let ratio = size / 4.0 / inside;
             if (ratio - ratio.round()).abs() > MEETS * ratio || ratio < 1.0 - MEETS {
                 return Err(VerifyError::Inside(name.clone(), inside, size));

@@ -203,7 +203,7 @@ fn steps_of_a_components_own_have_a_forecast_or_a_reason() {
     let longer = forecast(&system(&own("0.1"), &registry), &registry).unwrap_err();
     let named =
         matches!(&longer, NoForecast::Stability(StabilityError::OwnStep { name, .. }) if name == "left");
-    assert!(named && longer.to_string().contains("`left` has steps of 0.1 s of its own"), "{longer}");
+    assert!(named && longer.to_string().contains("`left` is multi-rate with steps of 0.1 s"), "{longer}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use cosimo::export::{Variant, Version};
 use cosimo::reference;
 use cosimo::system::{Overrides, System, overrides, toml};
 
-/// Nobody looks.
+/// No callback.
 fn unseen(_: Rerun) -> StepCallback {
     Box::new(|_| true)
 }
@@ -280,7 +280,7 @@ fn the_number_of_jobs_changes_nothing() {
     assert_eq!((one.signals, one.bonds), (four.signals, four.bonds));
 }
 
-/// Own steps are refined with everybody's, and steps that end at events are followed.
+/// Own steps are refined with the common step, and steps that end at events are followed.
 #[test]
 fn own_steps_and_events_are_followed() {
     let text = DualMass { method: "step = { size = 0.01 }", stop: 2.0, ..DUAL_MASS }.text();

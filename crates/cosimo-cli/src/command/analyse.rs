@@ -13,7 +13,7 @@ use cosimo::json_schema::FileOutput;
 use cosimo::system::{Document, System};
 use serde::Serialize;
 
-use crate::load::{self, Parts, Span, SystemOverrides, draft};
+use crate::load::{self, Parts, SystemOverrides, TimeSpan, draft};
 use crate::{exit, output, report};
 
 /// Analyse a coupling: stability, order, correlation, causality
@@ -57,7 +57,7 @@ struct Subject {
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
-    span: Span,
+    span: TimeSpan,
     #[command(flatten)]
     parts: Parts,
     /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]; `cosimo methods` lists all axes

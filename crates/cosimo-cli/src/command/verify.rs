@@ -15,7 +15,7 @@ use cosimo::reference;
 use cosimo::ticker::Ticker;
 use indicatif::MultiProgress;
 
-use crate::load::{LoadedSystem, Parts, Span, SystemOverrides, load, not_negative};
+use crate::load::{LoadedSystem, Parts, SystemOverrides, TimeSpan, load, not_negative};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
 use crate::{exit, output, report};
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs: Option<u32>,
     #[command(flatten)]
-    span: Span,
+    span: TimeSpan,
     /// Macro step size in seconds; the initial one if steps are controlled
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     step: Option<f64>,

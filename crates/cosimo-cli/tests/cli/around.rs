@@ -356,7 +356,7 @@ fn pace_and_progress_change_no_number() {
 
     let quiet = cosimo(&folder, &["run", "system.toml", "--stop", "0.1", "--progress", "none"]);
     assert_eq!(complaint(&quiet), "exit 0\n");
-    // Nobody can be a billion times as fast.
+    // No machine is a billion times as fast.
     let late = cosimo(&folder, &["run", "system.toml", "--stop", "0.1", "--real-time=1e9"]);
     assert!(complaint(&late).contains("warning: the step to t = "), "{}", complaint(&late));
     assert!(String::from_utf8_lossy(&late.stdout).contains("100.00 % of the steps came too late"));

@@ -254,7 +254,7 @@ fn a_bomb() {
     snapshot!(cage);
 }
 
-/// Archives inside the archive are files like any other: nobody unpacks them.
+/// Archives inside the archive are files like any other: they are not unpacked.
 #[test]
 fn a_bomb_in_an_archive_in_the_archive() {
     let cage = Cage::new("nested-bomb");
@@ -418,8 +418,8 @@ fn a_description_of_another_binary() {
         let answer = cage.answers();
         // The description of a whole unit is long and snapshotted elsewhere; its own token follows from it.
         let run = format!("$ {}", answer.split_once("\n$ ").unwrap().1);
-        let (before, rest) = run.split_once("that of this FMU is `{").unwrap();
-        let run = format!("{before}that of this FMU is `{{TOKEN{}", &rest[rest.find('}').unwrap()..]);
+        let (before, rest) = run.split_once("expected the token `{").unwrap();
+        let run = format!("{before}expected the token `{{TOKEN{}", &rest[rest.find('}').unwrap()..]);
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, run) });
     }
 }

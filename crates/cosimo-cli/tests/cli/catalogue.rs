@@ -57,7 +57,7 @@ fn every_code_has_a_page_and_every_page_a_code() {
     let missing: Vec<&String> = found.iter().filter(|code| !pages.contains_key(*code)).collect();
     assert!(missing.is_empty(), "no page in crates/cosimo/messages for {missing:?}");
     let gone: Vec<&String> = pages.keys().filter(|code| !found.contains(*code)).collect();
-    assert!(gone.is_empty(), "nobody says {gone:?}");
+    assert!(gone.is_empty(), "no source uses {gone:?}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn loops_are_told_with_their_residuals_at_the_start_and_later() {
     assert!(
         told.contains("FAIL  energy-defect: expected a power bond to measure") && told.contains("exit 1")
     );
-    // Where outputs are not renewed, nobody solves it again.
+    // Where outputs are not renewed, it is not solved again.
     let stale = gain_loop(-0.2).replace("fresh", "stale");
     std::fs::write(folder.join("system.toml"), stale).unwrap();
     let found = run(&folder, "stale.json", &[], 0);
@@ -319,7 +319,7 @@ fn bad_certificates_and_bad_wishes_are_refused() {
     let text = std::fs::read_to_string(folder.join("cert.json")).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     write("cut.json", &text[..text.find("\"steps\"").unwrap()]);
-    write("version.json", &text.replacen("\"version\": 1", "\"version\": 7", 1));
+    write("version.json", &text.replacen("\"version\": 2", "\"version\": 7", 1));
     write("other.json", "{ \"time\": 1.0 }\n");
     write("list.json", "[]");
     let mut damaged = good.clone();

@@ -122,7 +122,7 @@ fn what_was_found_out_is_told() {
     assert!(json["first_at"].is_null() && json["steps"] == 0, "{json}");
     let args = ["check", "system.toml", "--step", "1e-3", "--method", "controller=fixed"];
     let text = stdout(&folder, &[&args[..], &["--method", "correction=identified"]].concat());
-    assert!(text.contains("`identified` finds out while it runs"), "{text}");
+    assert!(text.contains("`identified` identifies the simulators during the run"), "{text}");
 }
 
 #[test]

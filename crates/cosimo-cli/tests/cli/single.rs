@@ -49,7 +49,7 @@ fn a_unit_alone() {
     assert!((row[1] - 1.5).abs() < 1e-12 && (row[2] - 3.25).abs() < 1e-12, "{row:?}");
 }
 
-/// A ball falls 1 m in 0.4515236 s, whoever integrates it.
+/// A ball falls 1 m in 0.4515236 s, with every integrator.
 #[test]
 fn a_unit_for_model_exchange_is_integrated_as_asked() {
     let folder = folder("exchange");

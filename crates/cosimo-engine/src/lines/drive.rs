@@ -234,4 +234,5 @@ fn mean(view: &LineEnd<'_>, window: Window) -> f64 {
 }
 
 #[cfg(test)]
+#[path = "../../tests/private/drive.rs"]
 mod tests;

@@ -503,4 +503,5 @@ impl EndState {
 }
 
 #[cfg(test)]
+#[path = "../../tests/private/end.rs"]
 mod tests;

@@ -125,7 +125,7 @@ fn an_announced_event_is_hit_exactly() {
 
 #[test]
 fn a_step_that_stops_early_is_rewound_and_cut() {
-    // Alone, so that nobody announces the event.
+    // Alone, so that the event is not announced.
     let mut run = start(
         "[experiment]\nstop = 0.5\n[component.c]\nsource = \"clock:stops\"\n[method]\nstep = { size = 0.1 }\n",
     );

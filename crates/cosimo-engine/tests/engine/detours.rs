@@ -38,7 +38,7 @@ fn case(combinations: usize) -> impl Strategy<Value = (usize, usize, Vec<Action>
     (0..=Made::UNITS.len(), 0..combinations, vec(action(), 5..30))
 }
 
-/// Whether the step came about: iterations need not settle at a size that nobody controls.
+/// Whether the step came about: iterations need not settle at a size that is not controlled.
 fn attempt(run: &mut Run, size: f64) -> bool {
     run.set_next_size(size);
     match run.step() {

@@ -1,4 +1,4 @@
-//! Events and discontinuities (T8): nobody extrapolates through a jump, everybody hears of an event when it happens, and
+//! Events and discontinuities (T8): no input is extrapolated through a jump, all simulators stop at an event, and
 //! where that is not possible it is said.
 
 use crate::common::{Made, bits, column, folder, rows, run_to_the_end, start};
@@ -166,7 +166,7 @@ fn events_change_no_bits() {
     assert_eq!(bits(&straight), bits(&fresh));
 }
 
-/// Units for co-simulation: FMI 3.0 with an event mode, whose events everybody hears of when they happen; FMI 2.0 without.
+/// Co-simulation FMUs: FMI 3.0 with event mode, at whose events all simulators stop; FMI 2.0 without.
 #[test]
 fn event_mode_of_units_for_co_simulation() {
     let text = |version: Version, size: f64| {
@@ -182,7 +182,7 @@ fn event_mode_of_units_for_co_simulation() {
     let table = rows(&text(Version::Three, 0.25));
     assert_eq!(jumps(&table), [0.7, 0.7 * 2.0, 0.7 * 3.0, 0.7 * 4.0]);
     check(&table, "lag.x", 1e-9, |t| lag(&levels, t));
-    // Without an event mode the unit steps over its events, and nobody hears of them before the step ends.
+    // Without an event mode the FMU steps over its events, which are visible at the end of the step.
     let table = rows(&text(Version::Two, 0.25));
     assert!(jumps(&table).is_empty());
     check(&table, "lag.x", 0.5, |t| lag(&levels, t));
@@ -223,7 +223,7 @@ fn clocks_tick_on_time() {
     }
 }
 
-/// A loop is solved at the start whether or not somebody else has events.
+/// A loop is solved at the start whether or not another simulator has events.
 #[test]
 fn events_of_others_leave_a_loop_as_it_is() {
     let text = |more: &str| {

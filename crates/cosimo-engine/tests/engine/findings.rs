@@ -664,7 +664,7 @@ fn the_stop_time_is_told_where_it_is_kept() {
 }
 
 mod bonds {
-    //! Bonds that nobody declared, out of wires.
+    //! Undeclared bonds, found among connections.
     use super::*;
     use cosimo::engine::bonds::{Suggestion, bonds};
     use cosimo::system::Opposite;

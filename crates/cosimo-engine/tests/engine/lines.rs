@@ -261,7 +261,7 @@ fn a_method_for_one_island_is_the_same_as_one_for_all() {
     let own = combined(1e-4).replace("[method]\n", "[island.tail]\ncomponents = [\"spring\", \"mass\"]\n");
     let (same, again) = rows(&own, 2, &signals);
     assert!(all == same && totals == again);
-    // What is not said is as for everybody.
+    // Keys that are left out have the common values.
     let (fine, totals) = rows(&combined(1e-7), 1, &signals);
     let half = combined(1e-4) + "[island.tail]\ncomponents = [\"mass\"]\nstep.tolerance = 1e-7\n";
     let (same, again) = rows(&half, 1, &signals);
@@ -479,7 +479,7 @@ fn a_table_reads_as_a_naive_one_does() {
     }
 }
 
-/// Whatever the delays and tolerances, nobody reads what is not there, and nobody waits for ever.
+/// Whatever the delays and tolerances, no stamp is read before it is published, and no island waits for ever.
 #[test]
 fn horizons_are_kept_for_any_delays_and_steps() {
     for (k, delay) in [3.1e-5, 1e-4, 3.7e-4, 2e-3].into_iter().enumerate() {
@@ -529,7 +529,7 @@ fn what_cannot_be_a_line_is_refused_by_name() {
         (spring("delay = 1e-4, impedance = 0.1, most = 0.5"), "`most` must be a number of at least 1"),
         (
             spring("delay = 1e-4, impedance = 0.1, steady = \"sliding-window\""),
-            "`steady` of `line` of bond `spring` has no effect where delays are not controlled",
+            "`steady` of `line` of bond `spring` has no effect without `control = \"steady-state\"`",
         ),
         (
             spring("delay = 1e-4, impedance = 0.1, control = \"steady-state\", steady = \"sliding-door\""),
@@ -684,7 +684,7 @@ fn deviations(found: &[Vec<f64>], wanted: &[Vec<f64>], signal: usize) -> (f64, f
 }
 
 /// Units that control the delays of their ends: as good and as cheap as the control of the engine is with native models.
-/// The bounds are those for a factor of 8 and a step that nobody announces; only a run of a constant delay is compared with.
+/// The bounds are those for a factor of 8 and a step that is not announced; only a run of a constant delay is compared with.
 #[test]
 fn units_may_control_their_delays_themselves() {
     let line = |most: f64| {

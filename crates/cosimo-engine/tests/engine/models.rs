@@ -137,7 +137,7 @@ fn families_come_to_their_references_with_the_order_of_their_inputs() {
     }
 }
 
-/// Whoever does not know which degree suits a system loses little by leaving the choice to every input.
+/// Choosing the degree per input at run time costs little against the best degree.
 #[test]
 fn the_online_choice_is_near_the_best_degree_on_every_family() {
     let families = [MOTION_TO_MOTION, FORCE_TO_FORCE, DAHLQUIST, TANKS, THERMAL_WALL, GAIN_LOOP];

@@ -320,7 +320,7 @@ impl Oracle {
         let mut y_integral = Vector::zeros(5);
         let (mut u_integral, mut u_end) = (Vector::zeros(3), Vector::zeros(3));
         for stage in self.stages.clone() {
-            let known = new; // inside a stage nobody sees new values
+            let known = new; // inside a stage all use values of the previous point
             for index in stage {
                 let Moved { x, y, slope, area, given, end } = self.advance(index, &known, &offsets, size);
                 let part = &self.parts[index];
@@ -540,7 +540,7 @@ fn polynomials_go_through_uneven_history_as_it_is() {
     }
 }
 
-/// Sweeps that settle are the implicit step, whoever steps first and however they are relaxed.
+/// Sweeps that settle are the implicit step, in any order of stages and with any relaxation.
 #[test]
 fn waveform_iteration_is_the_implicit_recurrence() {
     for (schedule, stages) in &SCHEDULES {

@@ -150,7 +150,7 @@ fn texts_and_bytes_pass_through_units_of_every_version() {
                 run.step().unwrap();
                 let t = 0.1 * f64::from(step);
                 assert_eq!(heard(&run, "one.string_in"), words(t), "{version:?} {partition}");
-                // Whoever steps at the same time hears it a step later.
+                // Members of the same stage receive it a step later.
                 assert_eq!(heard(&run, "two.string_in"), words(t - 0.1 * late), "{version:?} {partition}");
                 if version == Version::Three {
                     let passed = run.bytes("two.binary_in").unwrap();
@@ -161,7 +161,7 @@ fn texts_and_bytes_pass_through_units_of_every_version() {
     }
 }
 
-/// Whoever has longer steps is ahead of the others, but what he says is heard when they are there.
+/// A simulator with longer steps is ahead of the others; its bytes arrive when they reach its instant.
 #[test]
 fn they_are_not_heard_before_a_longer_step_is_over() {
     for version in Version::EVERY {

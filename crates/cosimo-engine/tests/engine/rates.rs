@@ -260,7 +260,7 @@ fn a_fraction_is_a_finer_solver() {
     }
 }
 
-/// Where a step of somebody's own is everybody's, nothing changes.
+/// An own step that equals the common step changes nothing.
 #[test]
 fn a_ratio_of_one_changes_no_bit() {
     let fixed = combinations().into_iter().filter(|method| method.contains("controller = \"fixed\""));
@@ -292,7 +292,7 @@ fn order(method: &str, steps: [f64; 2], test: &str) -> (f64, [f64; 3]) {
         let mut run = start(&paced(&system.text(), &own), 1);
         let mut worst = 0.0f64;
         while !run.finished() {
-            // Where everybody is. In between a first step is shown as a line, which is off by two orders of its size;
+            // At common points. In between a first step is shown as a line, which is off by two orders of its size;
             // what that does to the others is one order less.
             (0..5).for_each(|_| run.step().unwrap());
             let truth = &truth_from(INITIAL, &[run.time().seconds()])[0];
@@ -343,7 +343,7 @@ fn nepce_raises_the_order_of_held_inputs_at_any_ratio() {
     }
 }
 
-/// The books of NEPCE, kept again from the rows of a run: whoever has longer steps is paid back when one begins, and what
+/// The books of NEPCE, kept again from the rows of a run: a simulator with longer steps is paid back when one begins, and what
 /// he is paid is the gain times all that is owed, over the whole step; by the paper's form, what the last step lost.
 #[test]
 fn a_longer_step_is_paid_back_when_the_next_one_begins() {
@@ -365,7 +365,7 @@ fn a_longer_step_is_paid_back_when_the_next_one_begins() {
             let (mut owed, mut lost) = (0.0, 0.0);
             for window in 0..force.len() - 1 {
                 if window % ratio == 0 {
-                    // Whoever comes second sees the end of the first window already.
+                    // The second stage sees the end of the first window already.
                     let known = if schedule == LEFT_FIRST { window + 1 } else { window };
                     let paid = match form {
                         "account" => 0.5 * owed / (ratio as f64 * SIZE),
@@ -517,7 +517,7 @@ fn points(run: &mut Run, until: f64) -> Vec<f64> {
     points
 }
 
-/// Windows of any size meet the ends of everybody's own steps; a window as long as such a step is divided.
+/// Windows of any size meet the ends of all own steps; a window as long as such a step is divided.
 #[test]
 fn varying_steps_meet_the_ends_of_longer_ones() {
     let mut run = start(&dual_mass(ADAPTIVE, &[("left", 0.03), ("right", 0.05)]), 1);
@@ -604,7 +604,7 @@ fn a_unit_with_steps_of_one_size_keeps_them_under_a_varying_step() {
     }
 }
 
-/// A ball with long steps bounces inside of them: everybody goes back to where its step began, and it ends at the bounce.
+/// A ball with long steps bounces inside of them: all simulators are rewound to where its step began, and it ends at the bounce.
 #[test]
 fn an_event_inside_a_longer_step_ends_it() {
     let text = |every: &str, size: f64| {

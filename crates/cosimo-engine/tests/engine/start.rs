@@ -50,7 +50,7 @@ fn shows(run: &Run, path: &str, wanted: f64, within: f64) {
 
 #[test]
 fn a_chain_is_known_from_its_beginning_whatever_the_order_in_the_file() {
-    // 1/u twice, and sums: nothing may be read before it is known. At an input of 0, which nobody ever means, the inverses
+    // 1/u twice, and sums: nothing may be read before it is known. At an input of 0, which is never meant, the inverses
     // refuse.
     let parts =
         [("e", "sum"), ("d", "strict-inverse"), ("c", "sum"), ("b", "strict-inverse"), ("a", "cosine")];
@@ -92,8 +92,8 @@ fn gain_loop(made: Made, a: f64, b: f64, method: &str) -> String {
 
 #[test]
 fn a_linear_loop_is_solved_where_substitution_diverges() {
-    let everybody = [Made::Native].into_iter().chain(Made::UNITS);
-    for made in everybody {
+    let all = [Made::Native].into_iter().chain(Made::UNITS);
+    for made in all {
         for (a, b) in [(3.0, -2.0), (100.0, -2.0), (0.5, 0.5), (1e-3, 1e6)] {
             let run = start(&gain_loop(made, a, b, "step = { size = 0.25 }"));
             let y1 = 1.0 / (1.0 - a * b);
@@ -108,8 +108,8 @@ fn a_linear_loop_is_solved_where_substitution_diverges() {
 /// Held inputs, solved loop: x(n+1) = e^-H x(n) + (1 - e^-H) b x(n) / (1 - a b).
 #[test]
 fn a_loop_stays_solved_at_every_communication_point() {
-    let everybody = [Made::Native].into_iter().chain(Made::UNITS);
-    for made in everybody {
+    let all = [Made::Native].into_iter().chain(Made::UNITS);
+    for made in all {
         let (a, b) = (3.0, -2.0);
         let exact = if matches!(made, Made::Equations(_)) { 1e-5 } else { 1e-12 };
         let mut run = start(&gain_loop(made, a, b, "exchange = \"fresh\"\nstep = { size = 0.25 }"));

@@ -235,7 +235,7 @@ fn what_cannot_be_joined_is_said() {
         (
             format!("{stepping}{group}"),
             "plan/cannot-open",
-            "is not made for model exchange, which alone can be",
+            "does not support model exchange, which a monolithic group requires",
         ),
         (
             format!("{weak}[monolithic.whole]\ncomponents = [\"left\"]\n"),

@@ -159,7 +159,7 @@ fn trap_t4_predictor_corrector_is_a_norm() {
 
 #[test]
 fn every_estimate_is_homogeneous_or_silent() {
-    // Whoever adds an estimate: ten times the residual and ten times the surprise are ten times the measure.
+    // For a new estimate: ten times the residual and ten times the surprise are ten times the measure.
     for entry in cosimo::registry().estimates {
         let options: Vec<(&str, f64)> =
             entry.options.iter().filter(|spec| spec.name == "weight").map(|_| ("weight", 0.0)).collect();

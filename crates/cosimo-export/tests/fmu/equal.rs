@@ -96,7 +96,7 @@ fn held_inputs_give_the_native_bits_in_every_model_and_version() {
     }
 }
 
-/// The file as it would be given to somebody else.
+/// The file as it is handed over.
 #[test]
 fn a_whole_file_runs_alone() {
     for version in Version::ALL {

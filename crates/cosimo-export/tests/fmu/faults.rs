@@ -123,7 +123,7 @@ fn the_saboteur_returns_what_it_is_told() {
         assert_eq!(fmu.get_state(&mut state), 0);
         assert_eq!(fmu.try_step(0.5, 0.5, false), 2);
         assert_eq!((fmu.get("y"), fmu.get("time")), (0.5, 0.5));
-        // The standard lets nobody go on from here but from an earlier state.
+        // The standard allows only a return to an earlier state from here.
         assert_eq!((fmu.try_step(0.5, 0.25, false), fmu.try_set("u", 1.0)), (3, 3));
         assert_eq!(fmu.set_state(state), 0);
         fmu.step(0.5, 0.25);

@@ -24,7 +24,7 @@ use crate::instance::{
     by_handle, c_string, copy_text, other_version, refusal, uri, whole,
 };
 use crate::log::MessageLog;
-use crate::site::Names;
+use crate::site::CallNames;
 
 #[derive(Debug)]
 pub(crate) struct Fmi1Instance {
@@ -156,7 +156,7 @@ fn negative(kind: VariableType, value: f64) -> f64 {
 }
 
 impl VersionFunctions for Functions {
-    fn names(&self) -> Names {
+    fn names(&self) -> CallNames {
         Functions::names(self)
     }
 

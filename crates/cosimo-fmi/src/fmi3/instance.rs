@@ -483,7 +483,7 @@ impl CoSimulationInstance for Fmi3Instance {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi3DoStep")) };
         let (pointer, never_back) = (self.handle.pointer, self.never_back);
         let own = self.environment.feed;
-        // SAFETY: no step is under way, so nobody else borrows the feed; it forgets segments and ends below.
+        // SAFETY: no step is under way, so the feed is not borrowed elsewhere; it forgets segments and ends below.
         unsafe {
             let feed = &mut *own;
             (feed.segments, feed.count) = (inputs.segments.as_ptr(), inputs.segments.len());

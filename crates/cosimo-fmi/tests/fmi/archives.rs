@@ -39,7 +39,7 @@ fn entries_that_lead_out_of_the_fmu() {
         assert_eq!(
             refused_by_default(&folder, "bad.fmu"),
             format!(
-                "bad.fmu has an entry `{shown}`, which leads out of the FMU (nothing was unpacked; do not trust this file)"
+                "bad.fmu has an entry `{shown}`, which is outside the FMU (nothing was unpacked; do not trust this file)"
             )
         );
         assert!(!folder.join("escaped.txt").exists() && !folder.join("cache/escaped.txt").exists());
@@ -97,10 +97,7 @@ fn broken_files() {
     fs::write(folder.join("cut.fmu"), &whole[..whole.len() / 2]).unwrap();
     let cut = refused_by_default(&folder, "cut.fmu");
     assert!(cut.starts_with("cut.fmu is not a complete zip archive: "), "{cut}");
-    assert!(
-        cut.ends_with("(the file was cut or changed on its way here; fetch or export it again)"),
-        "{cut}"
-    );
+    assert!(cut.ends_with("(the file is truncated or damaged; download or export it again)"), "{cut}");
     let mut flipped = whole.clone();
     flipped[200] ^= 0x55;
     fs::write(folder.join("flipped.fmu"), flipped).unwrap();
@@ -210,8 +207,8 @@ fn a_copy_that_changed_is_unpacked_again() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o222, 0, "read-only");
     let words = |file: &str| {
         format!(
-            "its unpacked copy in the cache had changed (`{file}`) and was unpacked again (what ran before may have been \
-             something else than this file)"
+            "its unpacked copy in the cache had changed (`{file}`) and was unpacked again (earlier runs may have used \
+             other content than this file)"
         )
     };
     let writable = || fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

@@ -154,7 +154,7 @@ fn a_scenario_changes_a_tunable_parameter() {
         again.run_until(Time::new(1.0).unwrap()).unwrap();
         assert_eq!(again.output("mass.v"), Some(found));
         let refused = planned("x0").unwrap_err();
-        assert!(refused.iter().any(|problem| problem.message.contains("no parameter `x0` that may change")));
+        assert!(refused.iter().any(|problem| problem.message.contains("no tunable parameter `x0`")));
     }
 }
 

@@ -169,11 +169,11 @@ fn oddities_are_warnings() {
         warnings,
         [
             "modelDescription.xml:2:1: there is no `guid`; the FMU is started with an empty one",
-            "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", expected true or false; it is left out",
-            "modelDescription.xml:6:20: `kg` is \"1.5\", expected a whole number; it is left out",
-            "modelDescription.xml:10:3: `stopTime` is \"0,5\", expected a number; it is left out",
-            "modelDescription.xml:19:5: `causality` is \"none\", expected one of structuralParameter, parameter, calculatedParameter, input, output, local, independent; it is left out",
-            "modelDescription.xml:25:5: `dependencies` is \"a b\", expected whole numbers with spaces between; it is left out",
+            "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", expected true or false; it is ignored",
+            "modelDescription.xml:6:20: `kg` is \"1.5\", expected a whole number; it is ignored",
+            "modelDescription.xml:10:3: `stopTime` is \"0,5\", expected a number; it is ignored",
+            "modelDescription.xml:19:5: `causality` is \"none\", expected one of structuralParameter, parameter, calculatedParameter, input, output, local, independent; it is ignored",
+            "modelDescription.xml:25:5: `dependencies` is \"a b\", expected whole numbers with spaces between; it is ignored",
             "modelDescription.xml:25:44: output 99 does not exist; there are 10 variables",
         ]
     );
@@ -323,7 +323,7 @@ fn xml_beyond_all_measure() {
         changed(MASS2, &[("<Integer start=\"0\"/>", &format!("<Integer start=\"0\"/>{inner}"))])
     };
     assert!(Description::parse(&deep(100)).is_ok());
-    let hint = "nobody needs that; do not trust this file";
+    let hint = "no valid file needs that; do not trust this file";
     assert_eq!(
         problems(&deep(100_000)),
         [format!(

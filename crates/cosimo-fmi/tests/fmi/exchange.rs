@@ -86,7 +86,7 @@ fn every_equation_with_a_reference_follows_it() {
                 let found = table(&mut run);
                 let evaluations = run.counters().evaluations;
                 println!("{} {version:?} {solver}: {evaluations} evaluations", entry.name);
-                // How hard somebody else's solver works is not ours to promise.
+                // The work of another tool's solver is not promised here.
                 if solver != "cvode" {
                     let known =
                         COUNTS.iter().find(|(model, with, _)| (*model, *with) == (entry.name, solver));

@@ -52,7 +52,7 @@ fn an_fmu_that_waits_for_final_steps_advances_unless_the_run_rewinds() {
         };
         near(&finished(alone(&folder, "", FIXED)), 1.0);
         near(&finished(alone(&folder, "\"cosimo.rollback\" = \"none\"", FIXED)), 1.0);
-        // Whoever goes back says so, and an FMU that is never taken back is told nothing else.
+        // noSetFMUStatePriorToCurrentPoint is true unless steps may be rewound.
         near(&finished(alone(&folder, "", FIXED).rewinding()), 0.0);
         near(&finished(alone(&folder, "\"cosimo.rollback\" = \"none\"", FIXED).rewinding()), 1.0);
         near(&finished(alone(&folder, "\"cosimo.rollback\" = \"trusted\"", REJECTING)), 0.0);
@@ -291,7 +291,7 @@ fn an_fmu_for_model_exchange_may_end_the_run() {
     }
 }
 
-/// The stair asks for the end at its tenth step, whoever handles its events.
+/// The stair asks for the end at its tenth step, in every mode of event handling.
 #[test]
 fn a_model_that_ends_by_itself_ends_the_run_in_every_kind_of_fmu() {
     for (version, kind) in kinds() {

@@ -61,7 +61,7 @@ fn trap_t10_an_fmu_that_lies_about_rollback_is_found_out_before_the_run() {
         // With `none` the declared capability is not used, and planning reports it.
         let unused = format!("{lie}, \"cosimo.rollback\" = \"none\"");
         let error = planned(&folder, &unused, ADAPTIVE).unwrap_err();
-        assert!(error.contains("needs all components to support rollback, but `unit` does not"), "{error}");
+        assert!(error.contains("needs all components to support rollback, but `fmu` does not"), "{error}");
         let trusted = format!("{lie}, \"cosimo.rollback\" = \"trusted\"");
         assert!(Run::new(planned(&folder, &trusted, ADAPTIVE).unwrap(), 1).is_ok());
         let wrong = planned(&folder, "\"cosimo.rollback\" = \"maybe\"", FIXED).unwrap_err();

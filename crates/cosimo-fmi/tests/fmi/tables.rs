@@ -45,7 +45,7 @@ fn tunable_parameters_follow_their_columns() {
         again.load(&saved).unwrap();
         again.run_until(Time::new(1.0).unwrap()).unwrap();
         assert_eq!(again.output("mass.v"), Some(found));
-        // It is no scenario that somebody wrote.
+        // It is not a scenario of the user.
         assert!(run.scenario().is_none());
     }
 }

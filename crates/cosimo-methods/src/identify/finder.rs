@@ -620,4 +620,5 @@ pub(crate) fn same_size(a: f64, b: f64) -> bool {
 }
 
 #[cfg(test)]
+#[path = "../../tests/private/finder.rs"]
 mod tests;

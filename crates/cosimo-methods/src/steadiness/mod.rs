@@ -5,6 +5,7 @@ mod noise;
 pub(crate) mod r_test;
 pub mod sliding_window;
 #[cfg(test)]
+#[path = "../../tests/private/steadiness.rs"]
 mod tests;
 
 use cosimo_core::registry::{Range, Spec};

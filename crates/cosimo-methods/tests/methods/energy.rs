@@ -43,7 +43,7 @@ fn a_bond_carries_what_its_sides_reckon() {
     assert!(residual.iter().any(|residual| residual.abs() > 0.1), "nothing to see");
 }
 
-/// Whoever is second interpolates, so its side of the bond sees what the first side really did.
+/// The second simulator interpolates, so its side of the bond sees what the first side really did.
 #[test]
 fn the_second_of_gauss_seidel_sees_exact_end_values() {
     for (first, second_is_b) in [("left", true), ("right", false)] {

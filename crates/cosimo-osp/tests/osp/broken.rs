@@ -355,7 +355,7 @@ fn files_in_other_encodings_and_variants() {
     assert!((OSP.read)(&folder.join("huge.xml"), &ReadOptions::default(), &registry).unwrap_err().malformed);
 }
 
-/// A message without a broken structure is a message that nobody has read.
+/// A message without a broken structure is an untested message.
 #[test]
 fn every_code_has_a_case() {
     let cases: Vec<&str> = CASES.iter().flat_map(|(_, _, codes)| codes.iter().copied()).collect();

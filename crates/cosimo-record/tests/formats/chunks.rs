@@ -40,7 +40,7 @@ fn a_recorder_writes_chunks_as_they_fill() {
     for n in 0..rows {
         files.row(&row(n)).unwrap();
         if n == 700_000 {
-            // Finished chunks are there although nobody finished the file.
+            // Finished chunks are there although the file was not finished.
             for path in &paths {
                 let found = read(path, FORMATS).unwrap();
                 assert!(
@@ -63,7 +63,7 @@ fn a_recorder_writes_chunks_as_they_fill() {
         }
     };
     check(rows);
-    // After an interruption that was none, it goes on; and whoever forgets to finish loses nothing.
+    // After an interruption that was none, it goes on; and without `finish` nothing is lost.
     files.row(&row(rows)).unwrap();
     drop(files);
     check(rows + 1);

@@ -54,7 +54,7 @@ fn pandas_and_pyarrow_read_what_we_write_and_we_read_what_they_write() {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    // The script has written the same table as pandas and pyarrow do when nobody tells them how.
+    // The script has written the same table as pandas and pyarrow do by default.
     for name in ["pandas.csv", "pandas.feather", "pandas.parquet", "pyarrow.arrow"] {
         let theirs = read(&folder.join(name), FORMATS).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(theirs.columns.names, tables[0].columns.names, "{name}");

@@ -105,7 +105,7 @@ fn the_dual_mass_is_the_same_as_a_structure() {
     check("dual-mass", DUAL_MASS, &[("left.fmu", "dual-mass/left-force"), ("right.fmu", "dual-mass/right")]);
 }
 
-/// A structure of another tool in which nobody connects two masses, and an annotation that puts a line between them.
+/// A structure of another tool without a connection between two masses, and an annotation that puts a line between them.
 #[test]
 fn an_annotation_puts_a_line_into_a_structure_of_another_tool() {
     let folder = folder("line");

@@ -181,7 +181,7 @@ fn parameters_come_from_files_with_prefix_mapping_and_units() {
 <ssm:MappingEntry source="S.cruise" target="S.c.v.start"><ssc:LinearTransformation factor="0.5" offset="1"/></ssm:MappingEntry>
 <ssm:MappingEntry source="S.room" target="S.heat"/>
 </ssm:ParameterMapping>"#;
-    // The temperature goes to a connector of the system, from there to an input that nobody drives.
+    // The temperature goes to a connector of the system, from there to an unconnected input.
     let c = component("c", "tap:v=1|T", &["v.start parameter m/s", "v output", "T input K"], "");
     let sub = format!(
         "<ssd:System name=\"S\">{}<ssd:Elements>{c}</ssd:Elements><ssd:Connections>{}</ssd:Connections></ssd:System>",

@@ -193,7 +193,7 @@ prop_compose! {
 prop_compose! {
     fn systems()(
         components in prop::collection::btree_map("[a-zA-Z0-9_-]{1,5}([ .][a-z]{1,3})?", component(), 3..5),
-        // To `u` of each component: `v` and `w` are for the bond and for nobody.
+        // To `u` of each component: `v` and `w` are for the bond, or unconnected.
         wires in prop::collection::btree_map(
             0usize..3,
             (prop::collection::vec(summand(), 1..3), prop_oneof![Just(0.0), -1e3..1e3], any::<bool>()),

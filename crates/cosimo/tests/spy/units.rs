@@ -51,7 +51,7 @@ pub(crate) fn unit(design: &Design, owner: &str) -> (String, Interface) {
 /// Sources of derivatives of outputs by inputs that NEPCE takes.
 pub(crate) const FEEDTHROUGH: [&str; 3] = ["declared", "difference", "identified"];
 
-/// A file that nobody has written to.
+/// An empty file.
 pub(crate) fn new_record() -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     folder().join(format!("{}.txt", COUNT.fetch_add(1, Ordering::Relaxed)))

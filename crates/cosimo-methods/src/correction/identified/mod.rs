@@ -28,6 +28,7 @@ mod coupled;
 mod gate;
 mod repay;
 #[cfg(test)]
+#[path = "../../../tests/private/identified.rs"]
 mod tests;
 
 use cosimo_core::dense::add_product;

@@ -31,7 +31,7 @@ struct WindowData {
 
 const USUAL: WindowData = WindowData { size: SIZE, slope: 0.0, rate: RATES[0], own: false, still: false };
 
-struct Bench {
+struct FinderBench {
     finder: Finder,
     couplings: Couplings,
     blocks: [PortRanges; 2],
@@ -45,8 +45,8 @@ struct Bench {
     traces: Traces,
 }
 
-impl Bench {
-    fn new(order: usize) -> Bench {
+impl FinderBench {
+    fn new(order: usize) -> FinderBench {
         let finder = Finder { order, forgetting: 0.999, quality: 0.01, keep: 8 };
         let rows = [vec![Term { output: 1, gain: 1.0 }], vec![Term { output: 0, gain: -1.0 }]];
         let FinderMemory { head, samples, models, fits } = finder.memory(&shape(), |size| vec![0.0; size]);
@@ -54,7 +54,7 @@ impl Bench {
         traces.open(Time::ZERO);
         traces.put(0, &[0.0; 2], &[]);
         traces.commit();
-        Bench {
+        FinderBench {
             finder,
             couplings: Couplings::new(&rows, vec![0.0; 2]),
             blocks: [0, 1].map(|at| PortRanges { inputs: at..at + 1, outputs: at..at + 1 }),
@@ -190,7 +190,7 @@ impl Bench {
 #[test]
 fn models_are_those_of_the_equations_whatever_the_size_of_windows() {
     for size in [0.02, 0.1, 0.4] {
-        let mut bench = Bench::new(2);
+        let mut bench = FinderBench::new(2);
         for _ in 0..30 {
             bench.window(WindowData { size, ..USUAL });
         }
@@ -203,7 +203,7 @@ fn models_are_those_of_the_equations_whatever_the_size_of_windows() {
 
 #[test]
 fn what_is_told_is_what_happened() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     let (mut used, mut renewed, mut age, mut first) = (0, 0, 0, None);
     for _ in 0..30 {
         let (change, in_use) = bench.window(USUAL);
@@ -239,7 +239,7 @@ fn what_is_told_is_what_happened() {
 
 #[test]
 fn a_window_of_another_size_takes_models_out_of_use_for_a_while() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     bench.warm();
     let first = bench.learned().first;
     assert_eq!(bench.window(WindowData { size: 0.5 * SIZE, ..USUAL }), (None, false));
@@ -257,7 +257,7 @@ fn a_window_of_another_size_takes_models_out_of_use_for_a_while() {
 
 #[test]
 fn a_size_that_lasts_is_learned_anew() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     bench.warm();
     let other = WindowData { size: 3.0 * SIZE, ..USUAL };
     assert_eq!(bench.window(other).0, None);
@@ -274,7 +274,7 @@ fn a_size_that_lasts_is_learned_anew() {
 
 #[test]
 fn inputs_that_move_are_nothing_to_learn_from() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     bench.warm();
     let held = bench.head[Head::Held as usize];
     assert_eq!(held, bench.windows as f64);
@@ -286,7 +286,7 @@ fn inputs_that_move_are_nothing_to_learn_from() {
 
 #[test]
 fn at_rest_nothing_is_learned_and_nothing_forgotten() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     bench.warm();
     // Until nothing moves any more.
     for _ in 0..400 {
@@ -304,7 +304,7 @@ fn at_rest_nothing_is_learned_and_nothing_forgotten() {
 
 #[test]
 fn a_simulator_that_changes_gets_another_model() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     bench.warm();
     let changed = WindowData { rate: 4.0, ..USUAL };
     let out = (1..10)
@@ -317,7 +317,7 @@ fn a_simulator_that_changes_gets_another_model() {
 
 #[test]
 fn after_giving_up_three_times_as_many_good_windows_are_asked_for() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     bench.warm();
     for (closed, wanted) in [(1, 9), (2, 27)] {
         bench.with(false, |finder, known, found, connected| finder.give_up(known, found, connected));
@@ -331,7 +331,7 @@ fn after_giving_up_three_times_as_many_good_windows_are_asked_for() {
 
 #[test]
 fn a_simulator_in_a_longer_step_of_its_own_has_no_model() {
-    let mut bench = Bench::new(2);
+    let mut bench = FinderBench::new(2);
     bench.warm();
     assert_eq!(bench.window(WindowData { own: true, ..USUAL }), (Some(ModelChange::Other), true));
     assert!(bench.models()[0].is_none() && bench.models()[1].is_some());
@@ -340,7 +340,7 @@ fn a_simulator_in_a_longer_step_of_its_own_has_no_model() {
 
 #[test]
 fn shares_of_debts_are_larger_in_every_other_window() {
-    let bench = Bench::new(2);
+    let bench = FinderBench::new(2);
     let mut head = bench.head.clone();
     let shares = [0.0, 1.0, 2.0, 3.0].map(|window| {
         head[Head::Windows as usize] = window;

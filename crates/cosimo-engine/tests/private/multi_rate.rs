@@ -121,7 +121,7 @@ const PLAIN: Kind = Kind {
     meets: false,
 };
 
-struct Bench {
+struct MultiRateBench {
     paced: MultiRateSimulator,
     log: Log,
     slopes: bool,
@@ -142,8 +142,8 @@ fn near(found: f64, wanted: f64) {
     assert!((found - wanted).abs() < 1e-12, "{found} instead of {wanted}");
 }
 
-impl Bench {
-    fn new(kind: Kind, every: f64, divides: bool) -> Bench {
+impl MultiRateBench {
+    fn new(kind: Kind, every: f64, divides: bool) -> MultiRateBench {
         let Kind { power, slopes, integrals, input_degree, stops, event, announces, meets } = kind;
         let abilities = Abilities { slopes, integrals, input_degree, events: true, ..Abilities::NATIVE };
         let port = |name: &str| Port::new(name, "1", "");
@@ -159,7 +159,7 @@ impl Bench {
         let mut paced = MultiRateSimulator::new(Box::new(inner), every, divides);
         let setup = Setup { start: Time::ZERO, stop: None, stop_at_events: meets, rewinds: true };
         paced.initialize(&setup).unwrap();
-        let mut bench = Bench { paced, log, slopes };
+        let mut bench = MultiRateBench { paced, log, slopes };
         bench.outputs();
         bench
     }
@@ -194,7 +194,7 @@ impl Bench {
 
 #[test]
 fn a_window_is_divided_and_its_integrals_are_trapezoids_of_what_was_shown() {
-    let mut bench = Bench::new(PLAIN, 0.25, true);
+    let mut bench = MultiRateBench::new(PLAIN, 0.25, true);
     let (values, integrals, reached) = bench.step(0.0, 1.0);
     assert_eq!(values, [1.0, 1.0]);
     // Of t^2 at quarters: a third, and 1 / 6 of the square of the step more.
@@ -212,7 +212,7 @@ fn a_window_is_divided_and_its_integrals_are_trapezoids_of_what_was_shown() {
 
 #[test]
 fn integrals_that_are_offered_add_up() {
-    let mut bench = Bench::new(Kind { integrals: true, ..PLAIN }, 0.25, true);
+    let mut bench = MultiRateBench::new(Kind { integrals: true, ..PLAIN }, 0.25, true);
     near(bench.step(0.0, 1.0).1[0], 1.0 / 3.0);
     near(bench.step(1.0, 1.25).1[0], (1.25f64.powi(3) - 1.0) / 3.0);
     // Without a wish for them none is taken.
@@ -226,19 +226,19 @@ fn integrals_that_are_offered_add_up() {
 
 #[test]
 fn inputs_that_are_held_get_their_mean_over_each_part() {
-    let mut bench = Bench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, true);
+    let mut bench = MultiRateBench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, true);
     bench.step(0.0, 1.0);
     assert_eq!(bench.log(), ["0 0.5 1.5 0", "0.5 1 2.5 0"]);
     assert_eq!(bench.paced.interface().abilities.input_degree, 3);
     assert!(bench.paced.interface().abilities.integrals && !bench.paced.interface().abilities.wave_boundary);
-    let plain = Bench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, false);
+    let plain = MultiRateBench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, false);
     assert_eq!(plain.paced.interface().abilities.input_degree, 0);
     assert!(!plain.paced.interface().abilities.integrals);
 }
 
 #[test]
 fn between_the_ends_of_a_longer_step_lies_a_line_then_a_parabola() {
-    let mut bench = Bench::new(PLAIN, 1.0, false);
+    let mut bench = MultiRateBench::new(PLAIN, 1.0, false);
     bench.lead(0.0, 1.0, 2);
     let (values, integrals, reached) = bench.step(0.0, 0.25);
     // A line from 0 to 1; integers wait.
@@ -259,7 +259,7 @@ fn between_the_ends_of_a_longer_step_lies_a_line_then_a_parabola() {
 
 #[test]
 fn between_ends_with_slopes_lies_a_cubic() {
-    let mut bench = Bench::new(Kind { power: 3, slopes: true, ..PLAIN }, 2.0, false);
+    let mut bench = MultiRateBench::new(Kind { power: 3, slopes: true, ..PLAIN }, 2.0, false);
     bench.lead(0.0, 2.0, 1);
     for (from, to) in [(0.0, 0.5), (0.5, 1.25), (1.25, 2.0)] {
         near(bench.step(from, to).0[0], to * to * to);
@@ -283,7 +283,7 @@ fn between_ends_with_slopes_lies_a_cubic() {
 
 #[test]
 fn integrals_of_a_longer_step_are_shared_out_over_its_windows() {
-    let mut bench = Bench::new(Kind { integrals: true, ..PLAIN }, 1.0, false);
+    let mut bench = MultiRateBench::new(Kind { integrals: true, ..PLAIN }, 1.0, false);
     bench.lead(0.0, 1.0, 1);
     // Shown is the line t, whose integral is too large by 1 / 6: a bump takes that away.
     let mut sum = 0.0;
@@ -298,7 +298,7 @@ fn integrals_of_a_longer_step_are_shared_out_over_its_windows() {
 
 #[test]
 fn events_of_a_longer_step_are_heard_at_its_end() {
-    let mut bench = Bench::new(Kind { event: Some(1.0), ..PLAIN }, 1.0, false);
+    let mut bench = MultiRateBench::new(Kind { event: Some(1.0), ..PLAIN }, 1.0, false);
     bench.lead(0.0, 1.0, 1);
     assert!(!bench.step(0.0, 0.5).2.event);
     // Inside it answers nothing.
@@ -314,12 +314,12 @@ fn events_of_a_longer_step_are_heard_at_its_end() {
 
 #[test]
 fn what_stops_inside_a_longer_step_says_where() {
-    let mut bench = Bench::new(Kind { stops: Some(0.625), ..PLAIN }, 1.0, false);
+    let mut bench = MultiRateBench::new(Kind { stops: Some(0.625), ..PLAIN }, 1.0, false);
     bench.lead(0.0, 1.0, 1);
     let (.., reached) = bench.step(0.0, 0.25);
     assert!(reached.event && reached.to == time(0.25));
     assert_eq!(bench.paced.event_inside_step(), Some(time(0.625)));
-    let mut free = Bench::new(PLAIN, 1.0, false);
+    let mut free = MultiRateBench::new(PLAIN, 1.0, false);
     free.lead(0.0, 1.0, 1);
     free.step(0.0, 0.25);
     assert_eq!(free.paced.event_inside_step(), None);
@@ -328,7 +328,7 @@ fn what_stops_inside_a_longer_step_says_where() {
 #[test]
 fn what_stops_in_a_part_of_a_window_ends_it() {
     for every in [0.25, 1.0] {
-        let mut bench = Bench::new(Kind { stops: Some(0.625), ..PLAIN }, every, true);
+        let mut bench = MultiRateBench::new(Kind { stops: Some(0.625), ..PLAIN }, every, true);
         let (.., reached) = bench.step(0.0, 1.0);
         assert_eq!((reached.to, bench.paced.state.own.size), (time(0.625), 0.0), "it was no step");
     }
@@ -336,21 +336,21 @@ fn what_stops_in_a_part_of_a_window_ends_it() {
 
 #[test]
 fn an_event_between_parts_ends_the_window_where_all_are_to_meet_there() {
-    let mut alone = Bench::new(Kind { event: Some(0.5), ..PLAIN }, 0.25, true);
+    let mut alone = MultiRateBench::new(Kind { event: Some(0.5), ..PLAIN }, 0.25, true);
     let (_, _, reached) = alone.step(0.0, 1.0);
     assert_eq!((reached.to, reached.evaluations), (time(1.0), 12));
     assert_eq!(alone.log().iter().filter(|call| *call == "set 0.5").count(), 1, "it is handled on the way");
-    let mut met = Bench::new(Kind { event: Some(0.5), meets: true, ..PLAIN }, 0.25, true);
+    let mut met = MultiRateBench::new(Kind { event: Some(0.5), meets: true, ..PLAIN }, 0.25, true);
     let (_, _, reached) = met.step(0.0, 1.0);
     assert_eq!((reached.to, reached.event, reached.evaluations), (time(0.5), true, 6));
-    let mut last = Bench::new(Kind { event: Some(1.0), meets: true, ..PLAIN }, 0.25, true);
+    let mut last = MultiRateBench::new(Kind { event: Some(1.0), meets: true, ..PLAIN }, 0.25, true);
     assert_eq!(last.step(0.0, 1.0).2.to, time(1.0));
     assert!(!last.log().iter().any(|call| call.starts_with("set")));
 }
 
 #[test]
 fn the_simulator_inside_is_saved_and_restored_only_where_it_differs() {
-    let mut bench = Bench::new(PLAIN, 1.0, false);
+    let mut bench = MultiRateBench::new(PLAIN, 1.0, false);
     bench.paced.save(Slot::Attempt).unwrap();
     assert_eq!(bench.log(), ["save"]);
     bench.paced.save(Slot::Attempt).unwrap();
@@ -372,12 +372,12 @@ fn the_simulator_inside_is_saved_and_restored_only_where_it_differs() {
 
 #[test]
 fn a_saved_state_goes_on_inside_a_longer_step() {
-    let mut bench = Bench::new(PLAIN, 1.0, false);
+    let mut bench = MultiRateBench::new(PLAIN, 1.0, false);
     bench.lead(0.0, 1.0, 2);
     bench.step(0.0, 0.25);
     let mut bytes = Vec::new();
     bench.paced.serialize(&mut bytes).unwrap();
-    let mut other = Bench::new(PLAIN, 1.0, false);
+    let mut other = MultiRateBench::new(PLAIN, 1.0, false);
     other.paced.deserialize(&bytes).unwrap();
     for (from, to) in [(0.25, 0.5), (0.5, 1.0)] {
         assert_eq!(bench.step(from, to).0, other.step(from, to).0);
@@ -393,7 +393,7 @@ fn bumps_have_an_integral_of_one() {
 #[test]
 fn an_announced_event_ends_the_window_before_the_part_that_it_lies_in() {
     let announced = |at: f64, meets: bool| {
-        let mut bench = Bench::new(Kind { announces: Some(at), meets, ..PLAIN }, 0.25, true);
+        let mut bench = MultiRateBench::new(Kind { announces: Some(at), meets, ..PLAIN }, 0.25, true);
         let reached = bench.step(0.0, 1.0).2;
         (reached.to, bench.log().len())
     };
@@ -404,7 +404,7 @@ fn an_announced_event_ends_the_window_before_the_part_that_it_lies_in() {
 
 #[test]
 fn held_inputs_that_do_not_move_are_passed_on_as_they_are() {
-    let mut bench = Bench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, true);
+    let mut bench = MultiRateBench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, true);
     let mut values = [0.0; 2];
     let mut out = Outputs { values: &mut values, slopes: &mut [] };
     let still = [Segment::constant(0.1)];
