@@ -61,7 +61,7 @@ const RULES: &[Rule<'static>] = &[
             "crates/cosimo-fmi/src/fmi3/ffi.rs",
             "crates/cosimo-fmi/src/fmi3/instance.rs",
             "crates/cosimo-fmi/src/functions.rs",
-            "crates/cosimo-fmi/src/guard.rs",
+            "crates/cosimo-fmi/src/fp_environment.rs",
             "crates/cosimo-fmi/src/instance.rs",
             "crates/cosimo-fmi/src/library.rs",
             "crates/cosimo-fmi/src/log.rs",

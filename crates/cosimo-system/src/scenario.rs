@@ -113,7 +113,7 @@ fn action(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<A
     let (effect, target) = read_effect(section, out)?;
     let name = section.get("name").and_then(|item| item.text(out)).map(|(name, _)| name);
     let name = name.unwrap_or_else(|| default_name(effect, &target.0));
-    Some(Action { name, trigger: trigger?, effect: effect, target, span: section.span.clone() })
+    Some(Action { name, trigger: trigger?, effect, target, span: section.span.clone() })
 }
 
 fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<Trigger> {

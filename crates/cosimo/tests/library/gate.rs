@@ -82,8 +82,8 @@ fn everything_that_is_wrong_is_said_at_once() {
     let none = GateCriteria::default();
     assert!(refused(&json!([1, 2]), &none)[0].contains("not a certificate of Cosimo"));
     assert!(refused(&json!({ "certificate": "else" }), &none)[0].ends_with("got \"else\""));
-    let other = json!({ "certificate": KIND, "version": 2 });
-    assert_eq!(refused(&other, &none), ["this is a certificate of version 2; this Cosimo reads version 1"]);
+    let other = json!({ "certificate": KIND, "version": 1 });
+    assert_eq!(refused(&other, &none), ["this is a certificate of version 1; this Cosimo reads version 2"]);
     let mut broken = certificate();
     broken["steps"]["rejected"] = "NaN".into();
     broken["bonds"][0]["energy_defect"] = json!(-1.0);
