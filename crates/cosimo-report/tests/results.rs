@@ -76,7 +76,9 @@ fn nothing_is_claimed_where_steps_are_missing() {
     for less in [thin, table(&ALL[1..]), table(&[&ALL[..2], &ALL[4..]].concat())] {
         let results = Results::of(&less).unwrap();
         assert_eq!(results.summary.verdict, Verdict::Unmeasured);
-        assert!(results.summary.bonds[0].share.is_nan() && results.words.contains("energy defect is not known"));
+        assert!(
+            results.summary.bonds[0].share.is_nan() && results.words.contains("energy defect is not known")
+        );
         assert_eq!(results.summary.bonds[0].totals.transmitted, 8.0);
     }
     let plain = Results::of(&table(&["time", "x"])).unwrap();
