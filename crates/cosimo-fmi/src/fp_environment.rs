@@ -54,13 +54,13 @@ impl RoundingMode {
     pub(crate) fn around_step<T>(self, call: impl FnOnce() -> T) -> T {
         let result = call();
         if self.0 != PLAIN || !counts_plainly() {
-            self.put_back();
+            self.restore();
         }
         result
     }
 
     #[cold]
-    fn put_back(self) {
+    fn restore(self) {
         if processor_mode() != self.0 {
             set_processor_mode(self.0);
         }
@@ -81,7 +81,7 @@ pub(crate) fn around<T>(call: impl FnOnce() -> T) -> T {
     let folder: Option<PathBuf> = std::env::current_dir().ok();
     let home = RoundingMode::of_this_thread();
     let result = call();
-    home.put_back();
+    home.restore();
     if let Some(folder) = folder
         && std::env::current_dir().ok().as_ref() != Some(&folder)
     {

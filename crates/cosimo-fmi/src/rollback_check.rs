@@ -22,7 +22,7 @@ pub(crate) fn check_rollback(
     window: Window,
     inputs: &Inputs<'_>,
 ) -> Result<RollbackCheck, SimulatorError> {
-    let verdict = run(fmu, window, inputs);
+    let verdict = compare_repeated_step(fmu, window, inputs);
     if let Some(failed) = fmu.corrupt() {
         // The run cannot begin, and the instance that failed says so: not this one, if it was another.
         return match verdict? {
@@ -37,7 +37,7 @@ pub(crate) fn check_rollback(
     verdict
 }
 
-fn run(
+fn compare_repeated_step(
     fmu: &mut dyn Simulator,
     window: Window,
     inputs: &Inputs<'_>,

@@ -92,33 +92,33 @@ pub enum RunEnd {
 pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
     let to = &mut to;
     let script = format!("/*! uPlot\n{PLOT_LICENCE}\n*/\n{PLOT_SCRIPT}\n{SCRIPT}");
-    head(report, &script, to)?;
-    outcome(report, to)?;
-    verdict(report, to)?;
-    figures(report, to)?;
-    warnings(report, to)?;
-    events(report, to)?;
-    system(report, to)?;
-    tools(report, to)?;
-    energy(report, to)?;
-    monolithic(report, to)?;
+    write_head(report, &script, to)?;
+    write_outcome(report, to)?;
+    write_verdict(report, to)?;
+    write_figures(report, to)?;
+    write_warnings(report, to)?;
+    write_events(report, to)?;
+    write_system(report, to)?;
+    write_tools(report, to)?;
+    write_energy(report, to)?;
+    write_monolithic(report, to)?;
     match &report.summary.net {
         Some(net) => {
             lines::delays(net, to)?;
             lines::islands(net, report.summary.time - report.span.0, to)?;
         }
-        None => steps(report, to)?,
+        None => write_steps(report, to)?,
     }
-    signals(report, to)?;
+    write_signals(report, to)?;
     writeln!(to, "</div>")?;
-    plan(report, to)?;
-    origin(report, to)?;
+    write_plan(report, to)?;
+    write_origin(report, to)?;
     writeln!(to, "</main>")?;
     writeln!(to, "<script type=\"application/json\" id=data>{}</script>", escape::json(&data::data(report)))?;
     writeln!(to, "<script>{script}</script>\n</body>\n</html>")
 }
 
-fn head(report: &Report<'_>, script: &str, to: &mut impl Write) -> io::Result<()> {
+fn write_head(report: &Report<'_>, script: &str, to: &mut impl Write) -> io::Result<()> {
     let name = HtmlText(report.name);
     let hash = STANDARD.encode(Sha256::digest(script.as_bytes()));
     writeln!(to, "<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>")?;
@@ -136,7 +136,7 @@ fn head(report: &Report<'_>, script: &str, to: &mut impl Write) -> io::Result<()
 }
 
 /// The banner of a run that did not finish.
-fn outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let (time, stop) = (instant(report.summary.time), report.span.1);
     match &report.outcome {
         RunEnd::Finished => Ok(()),
@@ -157,7 +157,7 @@ fn outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     }
 }
 
-fn verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let summary = report.summary;
     let (sign, title) = match summary.verdict {
         Verdict::Unmeasured => ("?", "Energy defect not measured"),
@@ -175,7 +175,7 @@ fn verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "</div>\n</section>")
 }
 
-fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let (summary, counters) = (report.summary, &report.summary.counters);
     writeln!(to, "<dl class=figures>")?;
     let mut figures = vec![("simulated", format!("{} to {} s", report.span.0, instant(summary.time)))];
@@ -207,7 +207,7 @@ fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn warnings(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_warnings(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     if report.warnings.is_empty() {
         return Ok(());
     }
@@ -231,7 +231,7 @@ fn meaning(warning: &Warning) -> String {
 }
 
 /// Signal errors, which the energy defect does not bound.
-fn monolithic(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_monolithic(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let MonolithicReference { about, ports } = report.monolithic;
     if ports.is_empty() {
         return Ok(());
@@ -275,7 +275,7 @@ pub(crate) fn table(
 }
 
 /// The actions of a scenario.
-fn events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let Summary { events, more_events, .. } = report.summary;
     if events.is_empty() {
         return Ok(());
@@ -291,7 +291,7 @@ fn events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 }
 
 /// The couplings, and the wall time of components.
-fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let Some(diagram) = report.diagram else { return Ok(()) };
     writeln!(to, "<section aria-labelledby=system>\n<h2 id=system>System</h2>")?;
     let timed = diagram.units.iter().any(|unit| unit.seconds.is_some());
@@ -326,7 +326,7 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         }
     }
     if timed {
-        times(report, diagram, to)?;
+        write_times(report, diagram, to)?;
     }
     writeln!(to, "</section>")
 }
@@ -334,7 +334,7 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 /// Most components listed in an open table.
 const SHOWN_COMPONENTS: usize = 12;
 
-fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Result<()> {
+fn write_times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Result<()> {
     let mut units: Vec<&DiagramBox> = diagram.units.iter().collect();
     units.sort_by(|a, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)));
     let all: f64 = units.iter().filter_map(|unit| unit.seconds).sum();
@@ -363,7 +363,7 @@ fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Res
 }
 
 /// Opens the part of the page that has curves; the tools stay in sight down to its end.
-fn tools(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_tools(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "<div class=curves>\n<div class=tools id=tools></div>")?;
     writeln!(
         to,
@@ -385,7 +385,7 @@ fn tools(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "<section aria-labelledby=energy>\n<h2 id=energy>Energy</h2>")?;
     if report.summary.bonds.is_empty() {
         return writeln!(to, "<p>The system has no power bond, so there is no ledger.</p>\n</section>");
@@ -423,7 +423,7 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     )
 }
 
-fn steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     if !report.books.columns.names.iter().any(|name| name.starts_with("step.")) {
         return Ok(());
     }
@@ -448,7 +448,7 @@ fn steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "</section>")
 }
 
-fn signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let recorded = report.curves.columns.names.len().saturating_sub(1);
     writeln!(
         to,
@@ -460,7 +460,7 @@ fn signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     )
 }
 
-fn plan(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_plan(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     if report.plan.is_empty() {
         return Ok(());
     }
@@ -471,7 +471,7 @@ fn plan(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     )
 }
 
-fn origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+fn write_origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "<section aria-labelledby=origin>\n<h2 id=origin>Inputs</h2>")?;
     writeln!(
         to,

@@ -65,7 +65,7 @@ fn validate(folder: &Path, names: &[&str]) {
                   for key in list(json.load(open(sys.argv[2]))):\n    \
                       refused(lambda broken: broken.pop(key))\n\
                   refused(lambda broken: broken.update(more=1))\n\
-                  refused(lambda broken: broken.update(version=2))\n\
+                  refused(lambda broken: broken.update(version=1))\n\
                   refused(lambda broken: broken['outcome'].update(word='else'))\n\
                   refused(lambda broken: broken['outcome'].pop('reason'))\n\
                   refused(lambda broken: broken['steps'].update(rejected=-1))\n\

@@ -59,12 +59,12 @@ pub(super) fn clause(kind: InterfaceType, version: Version) -> &'static str {
 /// Empty for calls that an instance of this kind has not.
 pub(super) fn modes(kind: InterfaceType, version: Version, call: Call) -> &'static [Mode] {
     match kind {
-        InterfaceType::ModelExchange => exchanged(version, call),
-        InterfaceType::CoSimulation | InterfaceType::Both => stepped(version, call),
+        InterfaceType::ModelExchange => model_exchange_modes(version, call),
+        InterfaceType::CoSimulation | InterfaceType::Both => co_simulation_modes(version, call),
     }
 }
 
-fn stepped(version: Version, call: Call) -> &'static [Mode] {
+fn co_simulation_modes(version: Version, call: Call) -> &'static [Mode] {
     // FMI 1.0 goes from instantiated to stepping in one call.
     let two = version != Version::Three;
     match call {
@@ -93,7 +93,7 @@ fn stepped(version: Version, call: Call) -> &'static [Mode] {
     }
 }
 
-fn exchanged(version: Version, call: Call) -> &'static [Mode] {
+fn model_exchange_modes(version: Version, call: Call) -> &'static [Mode] {
     let two = version == Version::Two;
     match call {
         Call::SetUp | Call::EnterInitialization => &[Instantiated],

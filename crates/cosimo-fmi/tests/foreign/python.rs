@@ -163,7 +163,7 @@ fn two_modules_of_one_name_are_refused_rather_than_confused() {
     assert!(open(&folder, "Light2.fmu", &[]).is_ok());
     let message = refusal(&folder, "Heavy2.fmu", &[]);
     assert!(
-        message.contains("module is called `same2`") && message.contains("rename one same2.py"),
+        message.contains("Python module `same2`") && message.contains("rename one same2.py"),
         "{message}"
     );
     assert!(open(&folder, "Light2.fmu", &[]).is_ok(), "the same FMU may be there often");
