@@ -233,7 +233,7 @@ try {
     const rows = await page.locator("[aria-label='Errors of signals'] tbody tr").allTextContents();
     assert.equal(rows.length, 3);
     assert.match(rows[2], /^chassis\.FN7\.\d+e1 *1\.3\d+/);
-    assert.match(await page.textContent("#verdict + p"), /^chassis\.F is off by 1\.3\d+ % at its worst instant, more than the energy defect of 0\.130 %/);
+    assert.match(await page.textContent("#verdict + p"), /^The largest error of chassis\.F is 1\.3\d+ %, more than the energy defect of 0\.130 %/);
     await close(page);
   });
 
@@ -412,7 +412,7 @@ try {
     await page.goto(pathToFileURL(join(out, "quarter-car.html")).href);
     const words = await page.innerText("main");
     for (const expected of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per simulator", "Against the monolithic reference"]) {
-      assert.ok(words.includes(expected), `“${wanted}” is missing`);
+      assert.ok(words.includes(expected), `“${expected}” is missing`);
     }
     assert.equal(await page.locator(".plot:visible").count(), 0);
     assert.ok(await page.isVisible(".diagram"), "the system is no work of the script");
@@ -422,7 +422,7 @@ try {
 
   await step("rejected steps are marked", async () => {
     const page = await open(report("rc-rl", join(examples, "rc-rl/system.toml")));
-    assert.match(await page.textContent("main"), /rejected and tried again, 3 times in all/);
+    assert.match(await page.textContent("main"), /Triangles mark rejected steps, 3 in total/);
     assert.ok(await hasColour(page, "size", "--c1"), "no triangle");
     await close(page);
   });
