@@ -60,13 +60,13 @@ fn a_place_is_left_the_same_way_every_time_and_as_by_a_start_there() {
     run(&mut integrator, &mut system, 70.0);
     assert!(!integrator.rewinds_exactly());
     let (saved, mut frozen) = (integrator.clone(), Vec::new());
-    integrator.freeze(&mut frozen);
+    integrator.serialize(&mut frozen);
     // Away, by a hundred steps, and back: whatever CVODE has in its memory then has no part in what follows.
     for _ in 0..100 {
         integrator.step(&mut system, 200.0).unwrap();
     }
     let mut thawed = integrator.clone();
-    thawed.thaw(&frozen).unwrap();
+    thawed.deserialize(&frozen).unwrap();
     integrator.copy_from(&saved);
     assert_eq!((integrator.time(), integrator.state()), (saved.time(), saved.state()));
     let mut away = integrator.clone();
@@ -146,7 +146,7 @@ fn equal_calls_give_equal_bits_rewinding_included() {
                 0 => saved.copy_from(&integrator),
                 1 => integrator.copy_from(&saved),
                 2 => integrator.renew(),
-                3 => integrator.refresh_jacobian(),
+                3 => integrator.invalidate_jacobian(),
                 4 => integrator.set_largest(if random.next() < 0.5 { 0.05 } else { f64::INFINITY }),
                 _ => {
                     let limit = integrator.time() + 10f64.powf(3.0 * random.next() - 3.0);
