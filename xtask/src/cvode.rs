@@ -1,4 +1,4 @@
-//! `cargo xtask cvode [--units]`: the tests of the integrator `cvode`, which no usual build has.
+//! `cargo xtask cvode [--fmus]`: the tests of the integrator `cvode`, which no usual build has.
 //!
 //! SUNDIALS is built from source by cmake and its interface read by libclang: half a minute on two cores, and one or two for
 //! the crates that do it. Both are fetched where they are missing and can be; where they cannot, `set_up` says why.
@@ -9,20 +9,20 @@ use std::process::Command;
 use crate::{TaskResult, command};
 
 const INTEGRATOR: &[&str] = &["test", "--package", "cosimo-ode", "--features", "cvode"];
-/// Through the engine, on real units. The crates that read libclang change the features of others, so that most
+/// Through the engine, on real FMUs. The crates that read libclang change the features of others, so that most
 /// dependencies of Cosimo are built once more: too long for every day.
-const UNITS: &[&str] =
+const FMUS: &[&str] =
     &["test", "--workspace", "--features", "cosimo-cli/cvode", "--test", "fmi", "--", "exchange::"];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> TaskResult {
-    let units = match arguments {
+    let fmus = match arguments {
         [] => false,
-        [only] if only == "--units" => true,
-        other => return Err(format!("`{}` is not understood; known is `--units`", other.join(" "))),
+        [only] if only == "--fmus" => true,
+        other => return Err(format!("`{}` is not understood; known is `--fmus`", other.join(" "))),
     };
     set_up(root)?;
     test(root)?;
-    if units { command::show(command::cargo(root, UNITS)) } else { Ok(()) }
+    if fmus { command::show(command::cargo(root, FMUS)) } else { Ok(()) }
 }
 
 /// Everything the build needs, or what is missing.

@@ -109,7 +109,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "cvode",
-        arguments: "[--units]",
+        arguments: "[--fmus]",
         summary: "test the integrator `cvode`, which takes cmake and libclang to build",
         run: cvode::run,
     },

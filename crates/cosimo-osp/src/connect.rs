@@ -261,8 +261,8 @@ impl Connector<'_> {
         of(interface).iter().find(|port| port.name == end.variable)
     }
 
-    /// Which of two variables gives and which takes: what their units say counts, and the attribute `causality` not, which
-    /// is written both ways. Of units that do not open, the first gives.
+    /// Which of two variables gives and which takes: the FMUs decide it, not the attribute `causality`, which
+    /// is written both ways. If an FMU does not open, the first one gives.
     fn directed(&self, one: ConnectionEnd, other: ConnectionEnd) -> (ConnectionEnd, ConnectionEnd) {
         let gives = |end: &ConnectionEnd| self.port(end, |interface| &interface.outputs).is_some();
         let takes = |end: &ConnectionEnd| self.port(end, |interface| &interface.inputs).is_some();

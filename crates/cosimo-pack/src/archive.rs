@@ -119,7 +119,7 @@ impl Cache {
     }
 
     /// For FMUs `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files: where the others cannot be
-    /// used, or have a name that units trip over.
+    /// used, or have a name that some FMUs cannot handle.
     pub fn standard(kind: &'static ArchiveKind) -> Cache {
         if let Some(folder) = CHOSEN.get() {
             return Cache::at(kind, folder);
@@ -349,8 +349,8 @@ fn broken(file: &Path, error: &dyn std::fmt::Display) -> FileProblem {
         .hint("the file is truncated or damaged; download or export it again")
 }
 
-/// Whether units will find a folder of this name. They are told by URI where their resources are, many read nothing
-/// but a space out of one, and some end the process if they find nothing.
+/// Whether FMUs will find a folder of this name. They get the URI of their resources; many decode only spaces in it,
+/// and some end the process if they find nothing.
 fn plain(folder: &Path) -> bool {
     let odd = |c: char| !c.is_ascii() || c.is_ascii_control() || "%#?[]".contains(c);
     folder.to_str().is_some_and(|folder| !folder.contains(odd))

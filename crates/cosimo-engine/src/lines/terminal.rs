@@ -57,7 +57,7 @@ impl Terminal {
         let segments =
             interface.inputs.iter().map(|port| Segment::constant(port.start.unwrap_or(0.0))).collect();
         interface.inputs = plain.iter().map(|input| interface.inputs[*input].clone()).collect();
-        // Derivatives by visible inputs are not implemented.
+        // Derivatives by the visible inputs could be offered; no method needs them yet.
         interface.abilities.jacobian = false;
         interface.state_space_access = None;
         interface.stretches.clear();

@@ -294,8 +294,8 @@ fn what_an_island_cannot_be_is_said() {
     );
     let twice = refused("[island.x]\ncomponents = [\"mass\"]\n[island.y]\ncomponents = [\"spring\"]\n");
     assert!(twice.contains("`[island.x]` declares the same island"), "{twice}");
-    let nobody = refused("[island.x]\ncomponents = []\n");
-    assert!(nobody.contains("it lists no component"), "{nobody}");
+    let empty = refused("[island.x]\ncomponents = []\n");
+    assert!(empty.contains("it lists no component"), "{empty}");
     let unknown = refused("[island.x]\ncomponents = [\"sprig\"]\ncorrection = \"nepze\"\n");
     assert!(unknown.contains("no component is called `sprig`") && unknown.contains("`nepze`"), "{unknown}");
     let alone = combined(1e-4) + "[island.x]\ncomponents = [\"left\"]\ncorrection = \"none\"\n";
