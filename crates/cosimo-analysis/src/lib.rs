@@ -2,6 +2,7 @@
 
 pub mod causality;
 pub mod correlation;
+pub mod error_bars;
 pub mod forecast;
 pub mod linalg;
 pub mod linearise;

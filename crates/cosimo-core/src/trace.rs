@@ -183,6 +183,11 @@ impl Traces {
         }
     }
 
+    /// Whether an output jumped at the newest level.
+    pub fn jumped(&self, output: usize) -> bool {
+        self.opened > 1 && self.since[output] + 1 == self.opened
+    }
+
     /// How many levels are available.
     pub fn levels(&self) -> usize {
         self.opened.min(DEPTH)

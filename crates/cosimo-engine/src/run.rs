@@ -524,6 +524,16 @@ impl Run {
         self.island.outputs()
     }
 
+    /// Whether an output jumped at the present communication point, by an event or a scenario action.
+    pub fn jumped(&self, output: usize) -> bool {
+        self.island.board.traces.jumped(output)
+    }
+
+    /// The value of an input that was assumed for the end of the last step.
+    pub fn assumed_input(&self, input: usize) -> f64 {
+        self.island.board.buffers.segments[input].at(self.island.window.size)
+    }
+
     /// The island, for analyses.
     pub fn island(&mut self) -> &mut Island {
         &mut self.island

@@ -1,0 +1,118 @@
+//! What comparing a run with its companions came to.
+
+use super::SignalAccuracy;
+use super::follow::Signals;
+use super::judge::{Companions, Evidence};
+use super::maxima::Maxima;
+use super::switches::Switches;
+
+/// Maxima and switching instants of all signals.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    companions: Companions,
+    pub(crate) maxima: Vec<Maxima>,
+    pub(crate) switches: Vec<[Switches; 3]>,
+    /// All communication points of the run.
+    pub(crate) instants: Vec<f64>,
+    shared: usize,
+    largest_step: f64,
+    /// Why companions did not come to the end.
+    pub(crate) failure: Option<String>,
+    pub(crate) steps_of_companions: u64,
+}
+
+/// An instant that the run and companions share.
+pub(crate) struct Point<'a> {
+    pub(crate) time: f64,
+    /// Seconds since the last one.
+    pub(crate) since: f64,
+    pub(crate) a: &'a [f64],
+    pub(crate) b: &'a [f64],
+    pub(crate) c: Option<&'a [f64]>,
+    /// Whether just one of `a` and `b` jumped since the last point.
+    pub(crate) jumped: &'a dyn Fn(usize) -> bool,
+    /// The distance of a value of a signal from those of the run around the instant.
+    pub(crate) around: &'a dyn Fn(usize, f64) -> f64,
+}
+
+impl Observed {
+    pub(crate) fn new(companions: Companions, signals: &Signals) -> Observed {
+        let switches = |port: &Option<cosimo_core::Port>| [(); 3].map(|()| Switches::new(port.as_ref()));
+        Observed {
+            companions,
+            maxima: vec![Maxima::NONE; signals.width()],
+            switches: signals.ports.iter().map(switches).collect(),
+            instants: Vec::new(),
+            shared: 0,
+            largest_step: 0.0,
+            failure: None,
+            steps_of_companions: 0,
+        }
+    }
+
+    pub(crate) fn fail(&mut self, reason: String) {
+        self.failure.get_or_insert(reason);
+    }
+
+    /// What companions begin with.
+    pub(crate) fn begin(&mut self, time: f64, b: &[f64], c: &[f64]) {
+        for ([_, two, four], (b, c)) in self.switches.iter_mut().zip(b.iter().zip(c)) {
+            two.add(time, *b);
+            four.add(time, *c);
+        }
+    }
+
+    /// A communication point of the run.
+    pub(crate) fn add_row(&mut self, time: f64, values: &[f64]) {
+        if let Some(before) = self.instants.last() {
+            self.largest_step = self.largest_step.max(time - before);
+        }
+        self.instants.push(time);
+        for ((found, [switches, ..]), value) in self.maxima.iter_mut().zip(&mut self.switches).zip(values) {
+            found.add_value(*value);
+            switches.add(time, *value);
+        }
+    }
+
+    pub(crate) fn add(&mut self, point: &Point<'_>) {
+        self.shared += usize::from(point.c.is_some());
+        for (signal, found) in self.maxima.iter_mut().enumerate() {
+            let (a, b) = (point.a[signal], point.b[signal]);
+            let [_, two, four] = &mut self.switches[signal];
+            two.add(point.time, b);
+            point.c.iter().for_each(|c| four.add(point.time, c[signal]));
+            if (point.jumped)(signal) {
+                found.add_distance(point.time, (point.around)(signal, b));
+                continue;
+            }
+            found.add_pair(point.time, point.since, a, b);
+            if let Some(c) = point.c {
+                found.add_triple(a, b, c[signal]);
+            }
+        }
+    }
+
+    /// An error bar and a verdict per signal.
+    pub(crate) fn judge(&self, signals: &Signals, wanted: f64) -> Vec<SignalAccuracy> {
+        let (first, last) = (self.instants.first(), self.instants.last());
+        let evidence = Evidence {
+            companions: self.companions,
+            order: signals.order,
+            signals: &signals.infos,
+            maxima: &self.maxima,
+            switches: &self.switches,
+            drives: &signals.drives,
+            shared: if self.failure.is_some() { 0 } else { self.shared },
+            largest_step: self.largest_step,
+            duration: last.zip(first).map_or(0.0, |(last, first)| last - first),
+        };
+        let mut judged = evidence.judge(wanted);
+        if let Some(reason) = &self.failure {
+            for signal in &mut judged {
+                signal.verdict = super::AccuracyVerdict::Unknown;
+                signal.reason = Some(reason.clone());
+            }
+        }
+        judged
+    }
+}
