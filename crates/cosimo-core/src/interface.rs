@@ -232,6 +232,8 @@ pub struct Abilities {
     pub wave_boundary: bool,
     /// It can return after each step of its own solver, so that each one is published.
     pub returns_each_internal_step: bool,
+    /// A process can have one instance only.
+    pub once_per_process: bool,
 }
 
 impl Abilities {
@@ -250,6 +252,7 @@ impl Abilities {
         events: false,
         wave_boundary: false,
         returns_each_internal_step: false,
+        once_per_process: false,
     };
 }
 

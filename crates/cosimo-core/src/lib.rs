@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 
 pub mod clock;
+pub mod companion;
 pub mod dense;
 pub mod ends;
 pub mod error;

@@ -13,6 +13,8 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use cosimo_core::companion;
+
 use crate::log::status_word;
 use crate::site::Site;
 use crate::trial::BlackBox;
@@ -103,8 +105,9 @@ pub(crate) fn watch(black_box: &'static BlackBox) {
     let _ = record.watched.set(TrialCalls { black_box, counts: Mutex::default() });
 }
 
+/// Not for instances of companions: the log is that of the run.
 pub(crate) fn record() -> Option<&'static Record> {
-    RECORD.get()
+    RECORD.get().filter(|_| !companion::is_companion())
 }
 
 impl Record {

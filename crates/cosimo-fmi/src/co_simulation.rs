@@ -176,6 +176,7 @@ impl<I: CoSimulationInstance> CoSimulationFmu<I> {
                 && can.early_on_request
                 && waves.are_asked()
                 && !events,
+            once_per_process: can.once_per_process,
         };
         let directional =
             |states| StateSpaceAccess { states, derivatives: Derivatives::Directional, anywhere: false };

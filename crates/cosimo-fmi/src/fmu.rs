@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 
-use cosimo_core::SimulatorError;
+use cosimo_core::{SimulatorError, companion};
 use libloading::Library;
 
 use crate::archive::{ArchiveKind, Cache};
@@ -234,6 +234,11 @@ impl Fmu {
             let path = platform::binary(&self.folder, &self.description, usage).map_err(refused)?;
             binding =
                 library::load_copy(&path).and_then(|copy| self.bind(usage, copy, &path)).map_err(refused)?;
+        } else if companion::is_companion() {
+            let path = platform::binary(&self.folder, &self.description, usage).map_err(refused)?;
+            binding = library::load_for_companions(&path)
+                .and_then(|copy| self.bind(usage, copy, &path))
+                .map_err(refused)?;
         }
         trial::executes();
         I::instantiate(binding, self, usage, name, fed)

@@ -4,6 +4,7 @@
 //! under these ends the process. An FMU that allows one instance per process gets a copy of the library per
 //! instance.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,20 @@ fn end(code: u8) {
 
 #[cfg(not(any(unix, windows)))]
 fn end(_code: u8) {}
+
+/// The copy that companions on this thread share. FMUs exist whose instances share variables without saying so: those of
+/// companions must not change what the run computes.
+pub(crate) fn load_for_companions(path: &Path) -> Result<&'static Library, FileProblem> {
+    thread_local! {
+        static COPIES: RefCell<BTreeMap<PathBuf, &'static Library>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    if let Some(known) = COPIES.with_borrow(|copies| copies.get(path).copied()) {
+        return Ok(known);
+    }
+    let copy = load_copy(path)?;
+    COPIES.with_borrow_mut(|copies| copies.insert(path.to_owned(), copy));
+    Ok(copy)
+}
 
 /// Loads a copy that shares no variable with the others.
 pub(crate) fn load_copy(path: &Path) -> Result<&'static Library, FileProblem> {

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cosimo_core::companion;
+
 use crate::call_log;
 use crate::messages::{MessageKind, count};
 
@@ -14,12 +16,15 @@ const LONGEST: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct MessageLog {
     instance: String,
+    /// Its messages are not those of the run.
+    companion: bool,
     lines: Mutex<VecDeque<String>>,
 }
 
 impl MessageLog {
     pub(crate) fn new(instance: &str) -> MessageLog {
-        MessageLog { instance: instance.to_owned(), lines: Mutex::default() }
+        let companion = companion::is_companion();
+        MessageLog { instance: instance.to_owned(), companion, lines: Mutex::default() }
     }
 
     pub(crate) fn instance(&self) -> &str {
@@ -28,13 +33,13 @@ impl MessageLog {
 
     pub(crate) fn push(&self, status: c_int, category: &str, text: &str) {
         let text: String = text.trim_end().chars().take(LONGEST).collect();
-        count(&self.instance, MessageKind::Logged { status, category: category.to_owned() }, &text);
+        self.count(MessageKind::Logged { status, category: category.to_owned() }, &text);
         let word = status_word(status);
         let line = match category {
             "" => format!("{word}: {text}"),
             _ => format!("{word} ({category}): {text}"),
         };
-        if let Some(record) = call_log::record() {
+        if let Some(record) = call_log::record().filter(|_| !self.companion) {
             record.comment(&self.instance, &format!("says {line}"));
         }
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +52,13 @@ impl MessageLog {
     /// A function returned `warning`.
     #[cold]
     pub(crate) fn warned(&self, function: &'static str) {
-        count(&self.instance, MessageKind::Returned { function }, "");
+        self.count(MessageKind::Returned { function }, "");
+    }
+
+    fn count(&self, kind: MessageKind, text: &str) {
+        if !self.companion {
+            count(&self.instance, kind, text);
+        }
     }
 
     /// For the end of a message.

@@ -96,6 +96,8 @@ pub(crate) struct EquationsInfo {
     /// What is in them beside the states can be saved and restored, and turned into bytes.
     pub(crate) keeps_state: bool,
     pub(crate) serializes: bool,
+    /// Some FMU can have one instance only.
+    pub(crate) once_per_process: bool,
     /// They have nothing but their states, so that they need no event to take a jump. Nor should they have one: FMUs
     /// refuse to go back behind an event unless their state is restored.
     pub(crate) eventless: bool,
@@ -440,6 +442,7 @@ impl EquationsInfo {
             completed_steps: exchange.completed_steps,
             keeps_state: can.get_set_state,
             serializes: can.serialize_state,
+            once_per_process: can.once_per_process,
             eventless: exchange.indicators == 0 && !exchange.completed_steps && !discrete,
             columns: (scalars && can.directional_derivatives).then(pairs),
             jacobian: can.directional_derivatives,
@@ -525,6 +528,7 @@ impl<O: EquationsOrigin> FmuEquations<O> {
             events: !known.eventless,
             wave_boundary: true,
             returns_each_internal_step: true,
+            once_per_process: known.once_per_process,
         };
         ports.interface.state_space_access = Some(known.insight(&ports));
         let mut discrete = vec![false; ports.interface.inputs.len()];

@@ -107,6 +107,7 @@ pub(crate) fn join(
         keeps_state: parts.iter().all(|part| part.known.can_go_back())
             && parts.iter().any(|part| part.known.keeps_state),
         serializes: parts.iter().all(|part| part.known.can_be_bytes()),
+        once_per_process: parts.iter().any(|part| part.known.once_per_process),
         eventless: parts.iter().all(|part| part.known.eventless),
         columns: None,
         jacobian: false,

@@ -513,6 +513,7 @@ fn whole(
             let Interface { inputs, outputs, abilities, .. } = &ports.interfaces[component];
             let face = &mut faces[component];
             face.freezes = abilities.serialize_state;
+            face.once_per_process = abilities.once_per_process;
             face.outputs.extend(outputs.iter().map(|port| (port.clone(), next())));
             for (input, port) in inputs.iter().enumerate() {
                 let place = next();
@@ -602,6 +603,7 @@ struct PortMap {
     inputs: Vec<(Port, (usize, usize))>,
     /// Its state can be serialized.
     freezes: bool,
+    once_per_process: bool,
 }
 
 impl PortMap {
@@ -609,6 +611,7 @@ impl PortMap {
         let abilities = Abilities {
             rollback: false,
             serialize_state: self.freezes,
+            once_per_process: self.once_per_process,
             states: false,
             direct_response: false,
             // Without feed-through it is never needed.

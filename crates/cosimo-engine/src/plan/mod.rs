@@ -18,11 +18,11 @@ mod simulator_slots;
 
 use std::borrow::Cow;
 
-use cosimo_core::Simulator;
 use cosimo_core::error::StepError;
 use cosimo_core::interface::Interface;
 use cosimo_core::link::PortRanges;
 use cosimo_core::registry::{Registry, Value};
+use cosimo_core::{RollbackCheck, Simulator};
 use cosimo_system::{Problem, Severity, Span, System};
 
 pub use self::check::{Findings, check};
@@ -66,6 +66,14 @@ impl Plan {
     #[must_use]
     pub fn rewinding(mut self) -> Plan {
         self.layout.limits.caller_rewinds = true;
+        self
+    }
+
+    /// A plan whose run does not test rollback again: a run of the same components has, with these results, one per
+    /// component.
+    #[must_use]
+    pub fn with_rollback_checks(mut self, checks: Vec<RollbackCheck>) -> Plan {
+        self.layout.limits.rollback_checks = Some(checks);
         self
     }
 
