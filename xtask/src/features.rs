@@ -7,7 +7,6 @@ use crate::{TaskResult, command, no_arguments};
 /// All but `cvode`, which needs more than cargo and has a task of its own. The command only passes them on.
 const CHOICES: [(&str, &str); 13] = [
     ("cosimo", ""),
-    ("cosimo", "analysis"),
     ("cosimo", "export"),
     ("cosimo", "fmi"),
     ("cosimo", "fmi-check"),

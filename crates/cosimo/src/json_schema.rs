@@ -60,13 +60,11 @@ pub const SCHEMAS: &[OutputSchema] = &[
         summary: "What `cosimo run --summary-json` writes",
         schema: || schema::<crate::observers::RunSummary>(true),
     },
-    #[cfg(feature = "analysis")]
     OutputSchema {
         name: "check",
         summary: "What `cosimo check --json` prints",
         schema: || schema::<crate::check::CheckReport>(true),
     },
-    #[cfg(feature = "analysis")]
     OutputSchema {
         name: "verify",
         summary: "What `cosimo verify --json` prints",

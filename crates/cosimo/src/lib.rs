@@ -21,7 +21,6 @@
 
 #![deny(missing_docs)]
 
-#[cfg(feature = "analysis")]
 pub use cosimo_analysis as analysis;
 pub use cosimo_core as core;
 pub use cosimo_engine as engine;
@@ -46,7 +45,6 @@ pub use cosimo_system as system;
 
 pub mod catalogue;
 pub mod certificate;
-#[cfg(feature = "analysis")]
 pub mod check;
 pub mod checkpoint_file;
 pub mod draft_file;
