@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cosimo_analysis::error_bars::Accuracy;
 use cosimo_core::recorder::Table;
 use cosimo_engine::{MonolithicReference, ReferenceDeviation, Summary};
 use cosimo_system::Problem;
@@ -15,8 +16,12 @@ use crate::observers::RealTimeStatistics;
 pub struct Outcome {
     /// Steps, energies per bond, verdict.
     pub summary: Summary,
-    /// From the start in this process, without planning.
+    /// Error bars of signals, and the verdict about them.
+    pub accuracy: Accuracy,
+    /// From the start in this process, without planning and without what error bars took after the run.
     pub wall_time: Duration,
+    /// What error bars took after the run.
+    pub wall_time_of_error_bars: Duration,
     /// Simulated time at which this process began.
     pub from: f64,
     /// Result files with their rows.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use cosimo_analysis::error_bars::{ErrorBars, Repetition, StepCallback};
 use cosimo_core::registry::{OpenProblem, OpenRequest, OpenResult};
 use cosimo_core::{Registry, Source, Value};
 use cosimo_native::Blueprint;
@@ -71,6 +72,9 @@ pub struct ResumedFrom {
     pub stop: Option<f64>,
 }
 
+/// Makes a callback for each repetition of a run.
+pub(crate) type RepetitionWatch<'o> = Box<dyn Fn(Repetition) -> StepCallback<'o> + Send + Sync + 'o>;
+
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A system, its overrides and its observers. Builder methods collect their problems; `run` and `start` return all of
@@ -104,6 +108,9 @@ pub struct Simulation<'o> {
     pub(crate) checkpointing: Option<Checkpointing>,
     pub(crate) observers: Vec<Box<dyn Observer + 'o>>,
     pub(crate) real_time: Option<f64>,
+    pub(crate) error_bars: ErrorBars,
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) repetitions: RepetitionWatch<'o>,
     pub(crate) interrupted: &'o AtomicBool,
     pub(crate) warn: Warn<'o>,
 }
@@ -137,6 +144,9 @@ impl<'o> Simulation<'o> {
             checkpointing: None,
             observers: Vec::new(),
             real_time: None,
+            error_bars: ErrorBars::Auto,
+            accuracy: None,
+            repetitions: Box::new(|_| Box::new(|_| true)),
             interrupted: &NEVER,
             warn: Box::new(|_| {}),
         }
@@ -291,6 +301,34 @@ impl<'o> Simulation<'o> {
         self
     }
 
+    /// How the errors of signals are estimated; [`Outcome::accuracy`] has the verdict. Beside a run live companions, which
+    /// are the same system with other steps, on components of their own: components must not share state with what is
+    /// outside of them. They never change a number of the run.
+    #[must_use]
+    pub fn error_bars(mut self, bars: ErrorBars) -> Self {
+        self.error_bars = bars;
+        self
+    }
+
+    /// The wanted error of signals, relative to their peak, which decides the verdict. Without it, that of the system's
+    /// experiment, or 1 %.
+    #[must_use]
+    pub fn accuracy(mut self, wanted: f64) -> Self {
+        self.accuracy = Some(wanted);
+        self
+    }
+
+    /// Called for each repetition of the run with smaller steps, which error bars may need after it; what it returns is
+    /// called after every step, on the thread of the repetition, and ends it with `false`.
+    #[must_use]
+    pub fn on_repetition(
+        mut self,
+        watch: impl Fn(Repetition) -> StepCallback<'o> + Send + Sync + 'o,
+    ) -> Self {
+        self.repetitions = Box::new(watch);
+        self
+    }
+
     /// Writes every call into FMUs to a file.
     #[must_use]
     #[cfg(feature = "fmi")]
@@ -359,6 +397,10 @@ impl<'o> Simulation<'o> {
     }
 
     fn prepare(mut self, open_to_changes: bool) -> Result<Run<'o>, Error> {
+        if let Some(wanted) = self.accuracy.filter(|wanted| !(wanted.is_finite() && *wanted > 0.0)) {
+            let message = format!("the wanted accuracy must be a finite number above 0, got {wanted}");
+            return Err(Error::new(ErrorKind::Input, message, None));
+        }
         let results = std::mem::take(&mut self.results);
         let recorder = result_files(&results, &self.registry)?;
         let document = match self.document.take() {

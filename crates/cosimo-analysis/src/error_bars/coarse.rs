@@ -5,10 +5,13 @@
 //! Every sixteenth of the longest steps is cut inside a step of the run, each time at another fraction of it: what happens
 //! between communication points is the same on every grid of their multiples, but not there.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use cosimo_core::Registry;
+use cosimo_core::{Registry, companion};
 use cosimo_engine::Run;
 use cosimo_system::System;
 
@@ -20,6 +23,9 @@ use super::observed::{Observed, Point};
 /// Numbers in a parcel from the run to its companions, and parcels that may wait: more would only cost memory.
 const PARCEL: usize = 4096;
 const WAITING: usize = 64;
+/// The wall time that a parcel should take to fill: companions of slow components wait no longer, and those of fast ones
+/// are not woken more often.
+const FILLING: Duration = Duration::from_millis(2);
 /// Rows that companions look back at, and the one ahead.
 const ROWS: usize = 8;
 /// Points of the run that are compared with graded first steps.
@@ -53,10 +59,14 @@ impl Parcel {
 pub(super) struct CoarseCompanions {
     sources: Vec<SignalSource>,
     jumps: bool,
+    /// Rows of the present parcel, and of the largest.
     rows: usize,
+    most_rows: usize,
+    sent: Instant,
     parcel: Parcel,
     full: Option<SyncSender<Parcel>>,
     empty: Receiver<Parcel>,
+    abandoned: Arc<AtomicBool>,
     thread: Option<JoinHandle<Observed>>,
 }
 
@@ -70,19 +80,25 @@ impl CoarseCompanions {
         let (back, empty) = channel();
         let (signals, system, registry) = (signals.clone(), system.clone(), registry.clone());
         let (sources, jumps) = (signals.sources.clone(), signals.jumps);
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let stop = abandoned.clone();
         let thread = std::thread::Builder::new().name("companions".into()).spawn(move || {
+            companion::mark_thread();
             let mut comparison = Comparison::new(&signals, &system, &registry);
-            comparison.receive(&rows, &back);
+            comparison.receive(&rows, &back, &stop);
             comparison.finish()
         })?;
-        let rows = (PARCEL / sources.len().max(1)).max(4);
+        let most_rows = (PARCEL / sources.len().max(1)).max(4);
         Ok(CoarseCompanions {
             sources,
             jumps,
-            rows,
+            rows: 1,
+            most_rows,
+            sent: Instant::now(),
             parcel: Parcel::default(),
             full: Some(full),
             empty,
+            abandoned,
             thread: Some(thread),
         })
     }
@@ -99,6 +115,9 @@ impl CoarseCompanions {
         }
         if self.parcel.times.len() >= self.rows {
             self.send();
+            let now = Instant::now();
+            let filled = now - std::mem::replace(&mut self.sent, now);
+            self.rows = if filled > FILLING { self.rows / 2 } else { self.rows * 2 }.clamp(1, self.most_rows);
         }
     }
 
@@ -116,6 +135,17 @@ impl CoarseCompanions {
         self.send();
         self.full = None;
         self.thread.take().and_then(|thread| thread.join().ok())
+    }
+}
+
+/// Companions of a run that failed are of no use, and FMUs may not be called any more.
+impl Drop for CoarseCompanions {
+    fn drop(&mut self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        self.full = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -181,9 +211,13 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn receive(&mut self, rows: &Receiver<Parcel>, back: &Sender<Parcel>) {
+    fn receive(&mut self, rows: &Receiver<Parcel>, back: &Sender<Parcel>, abandoned: &AtomicBool) {
         let width = self.rows.width;
         while let Ok(mut parcel) = rows.recv() {
+            if abandoned.load(Ordering::Relaxed) {
+                (self.two, self.four) = (None, None);
+                return;
+            }
             for (place, &time) in parcel.times.iter().enumerate() {
                 let values = place * width..(place + 1) * width;
                 let slot = self.count % ROWS;
@@ -343,6 +377,9 @@ impl<'a> Comparison<'a> {
             }
             while self.reached < last {
                 let end = (self.reached + 4).min(last);
+                if end - self.reached < 4 && self.signals.restrictions.rigid {
+                    break; // components with steps of one size do not come to an end that is no multiple
+                }
                 self.merge(end, last);
             }
         }

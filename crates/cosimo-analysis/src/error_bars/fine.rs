@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use cosimo_core::Registry;
+use cosimo_core::{Registry, companion};
 use cosimo_engine::{BondTotals, Plan, Run};
 use cosimo_system::System;
 
@@ -21,7 +21,7 @@ const CUT_EARLY: [usize; 3] = [1, 5, 11];
 const CUT_AT: f64 = 0.381_966_011_250_105_1;
 
 /// Called after every step, with the run on its own thread; `false` stops everything.
-pub type StepCallback = Box<dyn FnMut(&Run) -> bool>;
+pub type StepCallback<'a> = Box<dyn FnMut(&Run) -> bool + 'a>;
 
 /// How a companion is made on its thread.
 pub(crate) type MakePlan<'a> = Box<dyn FnOnce() -> Result<Plan, String> + Send + 'a>;
@@ -35,7 +35,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) steady: bool,
     /// It looks between communication points.
     pub(crate) cuts: bool,
-    pub(crate) watch: Box<dyn FnOnce() -> StepCallback + Send + 'a>,
+    pub(crate) watch: Box<dyn FnOnce() -> StepCallback<'a> + Send + 'a>,
 }
 
 /// A communication point of a companion.
@@ -79,7 +79,9 @@ pub(crate) fn scaled<'a>(
 ) -> MakePlan<'a> {
     Box::new(move || {
         let changed = signals.variant(system, first, factor);
-        cosimo_engine::plan(&changed, registry).map_err(|problems| cosimo_system::in_one_line(&problems))
+        let planned = cosimo_engine::plan(&changed, registry);
+        let planned = planned.map_err(|problems| cosimo_system::in_one_line(&problems))?;
+        Ok(planned.with_rollback_checks(signals.rollback_checks.clone()))
     })
 }
 
@@ -123,6 +125,7 @@ impl Lane<'_> {
         rows: &SyncSender<Row>,
         stop: &AtomicBool,
     ) -> Result<LaneEnd, LaneError> {
+        companion::mark_thread();
         let plan = (self.plan)().map_err(LaneError::Failed)?;
         let mut companion = signals.follow(plan, self.steady).map_err(LaneError::Failed)?;
         let mut watch = (self.watch)();

@@ -1,6 +1,6 @@
 //! Companions: the same system with other steps, taken along the communication points of a run.
 
-use cosimo_core::{PowerVariable, Registry};
+use cosimo_core::{PowerVariable, Registry, RollbackCheck};
 use cosimo_engine::{Layout, Plan, Run, plan};
 use cosimo_system::{Choice, Reject, Results, System, in_one_line};
 use wildmatch::WildMatch;
@@ -60,10 +60,13 @@ pub(crate) struct Signals {
     pub(crate) controlled: bool,
     /// Sampled components, by name: their steps are never changed.
     sampled: Vec<String>,
+    /// What the run found out about rollback, which its companions need not test again.
+    pub(crate) rollback_checks: Vec<RollbackCheck>,
 }
 
 impl Signals {
-    pub(crate) fn of(layout: &Layout, system: &System) -> Signals {
+    pub(crate) fn of(run: &Run, system: &System) -> Signals {
+        let layout = run.layout();
         let topology = &layout.topology;
         let ports = layout.ports();
         let named = Patterns::new(&system.results);
@@ -112,6 +115,7 @@ impl Signals {
             ports: declared,
             controlled: layout.limits.control.adaptive,
             sampled: sampled.map(|member| topology.names[member].clone()).collect(),
+            rollback_checks: run.rollback_checks().map(|(_, check)| check.clone()).collect(),
             infos,
             sources,
         }
@@ -171,7 +175,8 @@ impl Signals {
             same.methods.step.size = Some(first);
             plan(&same, registry).map_err(|_| problems)
         });
-        self.follow(planned.map_err(|problems| in_one_line(&problems))?, self.restrictions.rigid)
+        let planned = planned.map_err(|problems| in_one_line(&problems))?;
+        self.follow(planned.with_rollback_checks(self.rollback_checks.clone()), self.restrictions.rigid)
     }
 
     /// A companion that executes a plan.

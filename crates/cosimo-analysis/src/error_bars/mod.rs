@@ -12,16 +12,16 @@ mod judge;
 mod maxima;
 mod observed;
 mod switches;
+mod words;
 
 use std::time::Duration;
 
 use cosimo_core::Registry;
-use cosimo_engine::{Layout, Run, Summary};
+use cosimo_engine::Run;
 use cosimo_system::System;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::forecast::three_digits;
 use coarse::CoarseCompanions;
 pub use defects::CouplingDefect;
 use defects::Defects;
@@ -29,6 +29,8 @@ pub use fine::StepCallback;
 use fine::{Lane, LaneError};
 use follow::Signals;
 use observed::Observed;
+pub use words::percent;
+use words::seconds;
 
 /// The wanted accuracy where none is given: it only judges.
 pub const ACCURACY: f64 = 0.01;
@@ -116,18 +118,23 @@ pub struct SignalAccuracy {
     pub unit: String,
     pub verdict: AccuracyVerdict,
     /// The estimated largest error, with a safety factor, in the unit of the signal.
+    #[schemars(with = "Option<f64>")]
     pub error_bar: f64,
     /// The same relative to the scale; of a signal that switches, of its instants relative to the simulated time.
+    #[schemars(with = "Option<f64>")]
     pub relative: f64,
     /// The peak of the signal; of one that goes to zero with the step, the largest peak of its unit.
     pub scale: f64,
     /// The estimated root mean square error.
+    #[schemars(with = "Option<f64>")]
     pub mean_error_bar: f64,
     /// The error that the first step leaves, in the unit of the signal; part of the bar.
+    #[schemars(with = "Option<f64>")]
     pub start_error: f64,
     /// How differences fall from one step to half of it; null where they are rounding.
     pub ratio: Option<f64>,
     /// When the difference was largest, in seconds.
+    #[schemars(with = "Option<f64>")]
     pub at: f64,
     /// Of a signal that switches between few values.
     pub switching: Option<SwitchingInstants>,
@@ -141,31 +148,11 @@ pub struct SignalAccuracy {
 pub struct SwitchingInstants {
     pub count: usize,
     /// Of each instant, in seconds.
+    #[schemars(with = "Option<f64>")]
     pub error_bar: f64,
 }
 
 impl SignalAccuracy {
-    /// One line about it.
-    pub fn text(&self) -> String {
-        let at =
-            if self.at.is_finite() { format!(", at t = {} s", three_digits(self.at)) } else { String::new() };
-        match (self.switching, self.verdict) {
-            (Some(instants), _) if instants.error_bar.is_finite() => {
-                format!(
-                    "`{}`: {} switching instants within {} s",
-                    self.name,
-                    instants.count,
-                    three_digits(instants.error_bar)
-                )
-            }
-            (Some(_), _) => format!("`{}` switches otherwise{at}", self.name),
-            (None, AccuracyVerdict::Unknown) => {
-                format!("`{}`: {}", self.name, self.reason.as_deref().unwrap_or("not known"))
-            }
-            (None, _) => format!("`{}`, {}{at}", self.name, percent(self.relative)),
-        }
-    }
-
     fn severity(&self) -> (AccuracyVerdict, f64) {
         (self.verdict, if self.relative.is_nan() { f64::INFINITY } else { self.relative })
     }
@@ -181,15 +168,29 @@ pub struct RunCompanions {
 }
 
 impl RunCompanions {
-    /// Starts companions of a run of the planned system; their simulators live on another thread.
-    pub fn start(layout: &Layout, system: &System, registry: &Registry) -> std::io::Result<RunCompanions> {
-        let signals = Signals::of(layout, system);
-        let coarse = CoarseCompanions::start(&signals, system, registry)?;
-        let defects = Defects::of(layout, signals.restrictions.lines);
-        Ok(RunCompanions { signals, coarse, defects, system: system.clone() })
+    /// Starts companions of a run that has not stepped; their simulators live on another thread. The reason where there
+    /// can be none.
+    pub fn start(run: &Run, system: &System, registry: &Registry) -> Result<RunCompanions, String> {
+        let topology = &run.layout().topology;
+        let driven = (0..topology.shape.inputs).any(|input| !topology.couplings.terms(input).is_empty());
+        if run.net().is_none() && !driven && topology.byte_connections.is_empty() {
+            return Err("nothing is coupled, so the result is that of the solver inside the component".into());
+        }
+        let mut components = topology.names.iter().zip(&topology.interfaces);
+        if let Some((name, _)) = components.find(|(_, interface)| interface.abilities.once_per_process) {
+            return Err(format!("component `{name}` can be instantiated once per process only"));
+        }
+        let signals = Signals::of(run, system);
+        let coarse = CoarseCompanions::start(&signals, system, registry);
+        let coarse =
+            coarse.map_err(|cause| format!("the thread of the companions cannot be started: {cause}"))?;
+        let defects = Defects::of(run.layout(), signals.restrictions.lines);
+        let mut companions = RunCompanions { signals, coarse, defects, system: system.clone() };
+        companions.look(run);
+        Ok(companions)
     }
 
-    /// A communication point of the run, the start included.
+    /// The next communication point of the run.
     #[inline]
     pub fn look(&mut self, run: &Run) {
         self.defects.look(run, self.signals.jumps);
@@ -233,9 +234,9 @@ impl RunCompanions {
                 Err(reason) => accuracy.reason = reason,
             }
         } else if wish.bars == ErrorBars::Auto && accuracy.verdict == AccuracyVerdict::Unknown {
-            let seconds = three_digits(expected.as_secs_f64());
             accuracy.reason = Some(format!(
-                "repeating the run with smaller steps would take about {seconds} s; ask for it with `--error-bars fine`"
+                "repeating the run with smaller steps would take about {}; request it by `--error-bars fine`",
+                seconds(expected.as_secs_f64())
             ));
         }
         accuracy
@@ -243,13 +244,20 @@ impl RunCompanions {
 }
 
 /// What is wanted of a verdict.
+#[derive(Clone, Copy)]
 pub struct AccuracyOptions<'a> {
     /// The wanted error of signals, relative to their scale.
     pub wanted: f64,
     /// Which companions.
     pub bars: ErrorBars,
     /// Makes a callback for each repetition of the run.
-    pub watch: &'a (dyn Fn(Repetition) -> StepCallback + Sync),
+    pub watch: &'a (dyn Fn(Repetition) -> StepCallback<'a> + Sync),
+}
+
+impl std::fmt::Debug for AccuracyOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AccuracyOptions({}, {:?})", self.wanted, self.bars)
+    }
 }
 
 /// A repetition of the run.
@@ -345,80 +353,5 @@ impl Accuracy {
         });
         let worst = self.signals.first().map(|signal| signal.verdict);
         self.verdict = worst.unwrap_or(AccuracyVerdict::Unknown);
-    }
-
-    /// Writes the verdict, with what the run's ledger says about its reason.
-    pub fn explain(&mut self, summary: &Summary) {
-        self.words = self.text(summary);
-    }
-
-    fn text(&self, summary: &Summary) -> String {
-        let wanted = percent(self.wanted);
-        let count = |verdict: AccuracyVerdict| self.signals.iter().filter(|it| it.verdict == verdict).count();
-        let all = self.signals.len();
-        let signals = if all == 1 { "1 signal".to_owned() } else { format!("{all} signals") };
-        let more = self.reason.as_ref().map_or(String::new(), |reason| format!(" {}.", sentence(reason)));
-        let Some(worst) = self.signals.first() else {
-            let reason = self.reason.as_deref().unwrap_or("no signal is recorded");
-            return format!("unknown: {reason}.");
-        };
-        match self.verdict {
-            AccuracyVerdict::Accurate => {
-                format!(
-                    "accurate to {wanted}: the largest estimated error of {signals} is that of {}.",
-                    worst.text()
-                )
-            }
-            AccuracyVerdict::NotAccurate => format!(
-                "not accurate to {wanted}: {} of {signals} {} not, the worst is {}.{}{more}",
-                count(AccuracyVerdict::NotAccurate),
-                if count(AccuracyVerdict::NotAccurate) == 1 { "is" } else { "are" },
-                worst.text(),
-                self.blame(summary)
-            ),
-            AccuracyVerdict::Unknown => format!(
-                "unknown whether accurate to {wanted}: nothing can be claimed about {} of {signals}; {}.{more}",
-                count(AccuracyVerdict::Unknown),
-                worst.text()
-            ),
-        }
-    }
-
-    /// Which coupling stands out.
-    fn blame(&self, summary: &Summary) -> String {
-        let bond = summary.bonds.iter().filter(|bond| bond.share > 0.0 && bond.share.is_finite());
-        let bond = bond.max_by(|a, b| a.share.total_cmp(&b.share));
-        let bond = bond
-            .map(|bond| format!(" Bond `{}` has an energy defect of {}.", bond.name, percent(bond.share)));
-        let connection = self.connections.first().filter(|connection| connection.mean > 0.0);
-        let connection = connection.map(|it| {
-            format!(
-                " The largest coupling defect is that of `{}`: {} on average, {} at t = {} s.",
-                it.connection,
-                percent(it.mean),
-                percent(it.relative),
-                three_digits(it.at)
-            )
-        });
-        let remedy = " Reduce the step, enable a correction (`cosimo methods` lists them), or split the model elsewhere.";
-        [bond.unwrap_or_default(), connection.unwrap_or_default(), remedy.into()].concat()
-    }
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// A share in percent, for people.
-pub fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent == 0.0 || (0.001..1e4).contains(&percent) {
-        let digits = if percent >= 1.0 { 2 } else { 3 };
-        let text = format!("{percent:.digits$}");
-        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-        format!("{text} %")
-    } else {
-        format!("{percent:.1e} %")
     }
 }
