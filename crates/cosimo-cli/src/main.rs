@@ -4,6 +4,7 @@
 #[macro_use]
 mod output;
 
+mod accuracy;
 mod command;
 mod load;
 mod messages;
@@ -22,6 +23,8 @@ pub(crate) mod exit {
     pub(crate) const BAD_INPUT: u8 = 2;
     /// A file could not be read or written.
     pub(crate) const NO_FILE: u8 = 3;
+    /// The run ended, and its signals are not known to be as accurate as required.
+    pub(crate) const NOT_ACCURATE: u8 = 4;
     // 128 and the number of a signal: see `signals`.
     /// The reader of the output closed the pipe, as `head` does.
     pub(crate) const BROKEN_PIPE: u8 = 141;

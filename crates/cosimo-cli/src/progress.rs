@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use cosimo::analysis::error_bars::{Repetition, StepCallback};
 use cosimo::engine::Run;
+use cosimo::ticker::Ticker;
 use cosimo::{Error, Moment, Observer, RunEnd, When};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -56,6 +58,31 @@ impl Observer for ProgressObserver {
             );
         }
         Ok(())
+    }
+}
+
+/// Progress of repetitions with smaller steps, all at once.
+pub(crate) fn watch_repetitions<'o>(
+    mode: Mode,
+) -> impl Fn(Repetition) -> StepCallback<'o> + Send + Sync + 'o {
+    let bars = MultiProgress::new();
+    move |which| {
+        let label = match which {
+            Repetition::Itself => "error bars, once more",
+            Repetition::Half => "error bars, half the step",
+            Repetition::Quarter => "error bars, a quarter of the step",
+        };
+        let (bars, mut ticker, mut progress) = (bars.clone(), Ticker::default(), None);
+        Box::new(move |run: &Run| {
+            let shown = progress.get_or_insert_with(|| Progress::among(&bars, label, mode, run.span()));
+            if let Some(now) = ticker.look() {
+                shown.observe(run, now);
+            }
+            if run.finished() {
+                shown.bar.finish_and_clear();
+            }
+            true
+        })
     }
 }
 

@@ -304,6 +304,12 @@ impl Run {
         &self.island.clock
     }
 
+    /// Start and stop time of the experiment, in seconds.
+    pub fn span(&self) -> (f64, f64) {
+        let limits = &self.island.layout.limits;
+        (limits.start.seconds(), limits.stop.seconds())
+    }
+
     /// Whether the stop time is reached, or a scenario or a component ended the run.
     pub fn finished(&self) -> bool {
         self.island.finished()

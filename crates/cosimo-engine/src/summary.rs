@@ -230,12 +230,24 @@ impl Summary {
         }
     }
 
-    /// The verdict as a text.
+    /// The energy balance as a text; empty where nothing is coupled.
     pub fn text(&self) -> String {
         let worst = self.bonds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
-        let defect = worst.map_or(String::new(), BondSummary::defect);
         let silent = self.bonds.iter().filter(|bond| bond.verdict() == Verdict::Unmeasured);
         let silent = quoted(silent.map(|bond| &bond.name));
+        let words = match (self.verdict, worst) {
+            (Verdict::Unmeasured, _) if !self.coupled => String::new(),
+            (Verdict::Unmeasured, None) => {
+                "not measured: the system has no power bond. Declare a `[[bond]]` where an \
+                                            effort and a flow are exchanged."
+                    .into()
+            }
+            (Verdict::Unmeasured, Some(_)) => {
+                format!("no power is transmitted by {silent}; the energy defect shows nothing there.")
+            }
+            (verdict, Some(worst)) => format!("{}: {} {}.", worst.defect(), verdict.word(), limits()),
+            (verdict, None) => verdict.word().into(),
+        };
         let silence = if silent.is_empty() || self.verdict == Verdict::Unmeasured {
             String::new()
         } else {
@@ -249,33 +261,6 @@ impl Summary {
                  coupling while it lasts.",
                 quoted(&self.tampered)
             )
-        };
-        let limits = limits();
-        let words = match self.verdict {
-            Verdict::Unmeasured if !self.coupled => {
-                String::from(
-                    "nothing to check: no components are coupled.",
-                )
-            }
-            Verdict::Unmeasured if !silent.is_empty() => format!(
-                "no power is transmitted by {silent}: the energy defect does not show coupling errors there. For signal \
-                 errors run `cosimo verify`."
-            ),
-            Verdict::Unmeasured => {
-                "nothing was measured: the system has no power bond. Declare a `[[bond]]` where an effort and a flow \
-                 are exchanged to measure the energy defect of the coupling."
-                    .into()
-            }
-            Verdict::Small => format!(
-                "{defect}: small {limits}. This does not bound the error of any signal; for signal errors run `cosimo verify`."
-            ),
-            Verdict::Noticeable => format!(
-                "{defect}: noticeable {limits}. For signal errors run `cosimo verify`."
-            ),
-            Verdict::Large => format!(
-                "{defect}: large {limits}. Do not rely on this result: reduce the step, enable a correction \
-                 (`cosimo methods` lists them), or split the model elsewhere."
-            ),
         };
         words + &silence + &tampered
     }

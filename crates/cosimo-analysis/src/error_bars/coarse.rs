@@ -26,8 +26,9 @@ const WAITING: usize = 64;
 /// The wall time that a parcel should take to fill: companions of slow components wait no longer, and those of fast ones
 /// are not woken more often.
 const FILLING: Duration = Duration::from_millis(2);
-/// Rows that companions look back at, and the one ahead.
-const ROWS: usize = 8;
+/// Rows that companions look back at, and the one ahead: the graded first steps need the most.
+const ROWS: usize = 16;
+const _: () = assert!(ROWS > GRADED + 1);
 /// Points of the run that are compared with graded first steps.
 const GRADED: usize = 8;
 /// The parts of the first step: 1/1024, 1/1024, 1/512, ... 1/2 of it.

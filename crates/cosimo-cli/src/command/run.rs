@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+use cosimo::analysis::error_bars::{AccuracyVerdict, CompanionSet, ErrorBars};
 use cosimo::analysis::forecast::three_digits;
 use cosimo::core::method::IdentificationStatus;
 use cosimo::core::registry::number_text;
@@ -11,10 +13,11 @@ use cosimo::observers::CheckpointSchedule;
 use cosimo::system::Experiment;
 use cosimo::{Outcome, Simulation};
 
+use crate::accuracy;
 use crate::load::{Subject, endings};
-use crate::progress::{Mode, ProgressObserver};
+use crate::progress::{Mode, ProgressObserver, watch_repetitions};
 use crate::signals::Interruption;
-use crate::{messages, report};
+use crate::{exit, messages, report};
 
 /// Run a system and show the energy balance of its coupling
 #[derive(Debug, clap::Args)]
@@ -43,6 +46,16 @@ pub(crate) struct RunOptions {
     /// Write a certificate for `cosimo gate` and archives: energy defects, methods, steps, loops, warnings, hashes
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
+    /// Wanted error of signals, relative to their peak, which the verdict is about [default: that of the file, or 0.01]
+    #[arg(long, value_name = "X", value_parser = accuracy)]
+    accuracy: Option<f64>,
+    /// Estimate errors by runs with other steps: beside the run with larger ones (coarse), and again with smaller ones (fine);
+    /// auto: fine where coarse leaves a question and it takes less than a minute [default: auto]
+    #[arg(long, value_name = "HOW", value_enum)]
+    error_bars: Option<ErrorBarsOption>,
+    /// Exit with code 4 unless the verdict is this
+    #[arg(long, value_name = "VERDICT", value_enum)]
+    require: Option<Requirement>,
     /// Number of threads; results are bit-identical for any number [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
@@ -57,6 +70,35 @@ pub(crate) struct RunOptions {
     /// Progress display [default: bar]
     #[arg(long, value_enum)]
     progress: Option<Mode>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ErrorBarsOption {
+    Auto,
+    Coarse,
+    Fine,
+    Off,
+}
+
+impl From<ErrorBarsOption> for ErrorBars {
+    fn from(option: ErrorBarsOption) -> ErrorBars {
+        match option {
+            ErrorBarsOption::Auto => ErrorBars::Auto,
+            ErrorBarsOption::Coarse => ErrorBars::Coarse,
+            ErrorBarsOption::Fine => ErrorBars::Fine,
+            ErrorBarsOption::Off => ErrorBars::Off,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Requirement {
+    Accurate,
+}
+
+pub(crate) fn accuracy(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share: &f64| share.is_finite() && *share > 0.0);
+    share.ok_or_else(|| "expected a number above 0, such as 0.01 for 1 %".into())
 }
 
 fn factor(text: &str) -> Result<f64, String> {
@@ -103,6 +145,9 @@ impl RunOptions {
             log_fmi_calls: self.log_fmi_calls, // the one of the first part would be overwritten
             report: self.report.or(first.report),
             certificate: self.certificate.or(first.certificate),
+            accuracy: self.accuracy.or(first.accuracy),
+            error_bars: self.error_bars.or(first.error_bars),
+            require: self.require.or(first.require),
             threads: self.threads.or(first.threads),
             checkpoint: self.checkpoint.or(first.checkpoint),
             real_time: self.real_time.or(first.real_time),
@@ -146,7 +191,12 @@ pub(crate) fn configure<'o>(args: &Args, arguments: &[String]) -> Result<Simulat
     if let Some(file) = &options.certificate {
         simulation = simulation.certificate(file);
     }
-    simulation = simulation.observe(ProgressObserver::new(options.progress.unwrap_or(Mode::Bar)));
+    let mode = options.progress.unwrap_or(Mode::Bar);
+    simulation = simulation.observe(ProgressObserver::new(mode)).on_repetition(watch_repetitions(mode));
+    simulation = simulation.error_bars(options.error_bars.map_or(ErrorBars::Auto, ErrorBars::from));
+    if let Some(wanted) = options.accuracy {
+        simulation = simulation.accuracy(wanted);
+    }
     Ok(match options.real_time {
         Some(factor) => simulation.real_time(factor),
         None => simulation,
@@ -173,13 +223,20 @@ pub(crate) fn execute(args: &Args, simulation: Simulation<'_>, interruption: Int
     if let Some(statistics) = &outcome.real_time {
         println!("{statistics}");
     }
-    verdict(&outcome.summary, experiment.stop);
+    energies(&outcome.summary);
+    accuracy::print(&outcome.accuracy, SHOWN_SIGNALS);
     reference_errors(&outcome.compared(), &outcome.summary);
     messages::print();
+    verdict(&outcome, experiment.stop);
     let unwritten: Vec<u8> = outcome.unwritten.iter().map(report::failure).collect();
     match unwritten.first().copied().or(failed) {
         Some(code) => Err(code),
-        None if outcome.summary.finished => Ok(()),
+        None if outcome.summary.finished => match options.require {
+            Some(Requirement::Accurate) if outcome.accuracy.verdict != AccuracyVerdict::Accurate => {
+                Err(exit::NOT_ACCURATE)
+            }
+            _ => Ok(()),
+        },
         None => {
             eprintln!("interrupted at t = {} s; result files are complete up to there", outcome.summary.time);
             if let Some(file) = &outcome.checkpoint {
@@ -233,6 +290,8 @@ fn identification(learned: &IdentificationStatus) -> String {
     )
 }
 
+/// Most signals and connections printed.
+const SHOWN_SIGNALS: usize = 6;
 /// Most scenario actions printed.
 const SHOWN_EVENTS: usize = 20;
 
@@ -277,6 +336,9 @@ fn print<'a>(outcome: &Outcome, experiment: &Experiment, written: impl Iterator<
         simulated / seconds,
         counters.evaluations
     );
+    if outcome.accuracy.companions != CompanionSet::None {
+        println!("error bars: {}", accuracy::effort(outcome));
+    }
     for (what, file) in written {
         println!("{what}: {}", file.display());
     }
@@ -314,8 +376,8 @@ fn islands(net: &LineNetworkTotals) {
     }
 }
 
-/// The energy ledger and the verdict.
-fn verdict(summary: &Summary, stop: f64) {
+/// The energy ledger.
+fn energies(summary: &Summary) {
     if !summary.bonds.is_empty() {
         println!(
             "\nbond             transmitted J    exchanged J     residual J   |residual| J  of exchanged  local error W"
@@ -331,9 +393,18 @@ fn verdict(summary: &Summary, stop: f64) {
             );
         }
     }
+}
+
+fn verdict(outcome: &Outcome, stop: f64) {
+    let Outcome { summary, accuracy, .. } = outcome;
+    let energy = summary.text();
+    println!();
+    if !energy.is_empty() {
+        println!("energy balance: {energy}");
+    }
     let part =
         if summary.finished { String::new() } else { format!(" up to t = {} of {stop} s", summary.time) };
-    println!("\nverdict{part}: {}", summary.text());
+    println!("verdict{part}: {}", accuracy.words);
 }
 
 /// A component ended the run before the stop time: not an error.
