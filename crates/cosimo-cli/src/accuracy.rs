@@ -8,22 +8,23 @@ use cosimo::analysis::forecast::three_digits;
 
 /// The worst signals and the connections with the largest defects, so many of each.
 pub(crate) fn print(accuracy: &Accuracy, most: usize) {
-    signals(&accuracy.signals, most);
+    signals(accuracy.signals.iter(), most);
     connections(&accuracy.connections, most);
 }
 
-fn signals(all: &[SignalAccuracy], most: usize) {
-    if all.is_empty() {
+pub(crate) fn signals<'a>(all: impl ExactSizeIterator<Item = &'a SignalAccuracy>, most: usize) {
+    let count = all.len();
+    let shown: Vec<&SignalAccuracy> = all.take(most).collect();
+    if shown.is_empty() {
         return;
     }
-    let shown = &all[..most.min(all.len())];
     let names: Vec<String> = shown.iter().map(|signal| named(&signal.name, &signal.unit)).collect();
     let width = width(&names, "signal");
     println!(
         "\n{:<width$}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}",
         "signal", "peak", "error bar", "of peak", "RMS", "start", "at t"
     );
-    for (name, signal) in names.iter().zip(shown) {
+    for (name, signal) in names.iter().zip(&shown) {
         match (&signal.switching, &signal.reason) {
             (_, Some(reason)) if signal.verdict == AccuracyVerdict::Unknown => {
                 println!("{name:<width$}  unknown: {reason}");
@@ -40,8 +41,8 @@ fn signals(all: &[SignalAccuracy], most: usize) {
             ),
         }
     }
-    if shown.len() < all.len() {
-        println!("and {} more signals, none of them worse", all.len() - shown.len());
+    if shown.len() < count {
+        println!("and {} more signals, none of them worse", count - shown.len());
     }
 }
 
@@ -54,7 +55,7 @@ fn switching(signal: &SignalAccuracy) -> String {
     }
 }
 
-fn connections(all: &[CouplingDefect], most: usize) {
+pub(crate) fn connections(all: &[CouplingDefect], most: usize) {
     let some = all.iter().filter(|connection| connection.largest > 0.0);
     let shown: Vec<&CouplingDefect> = some.take(most).collect();
     if shown.is_empty() {
@@ -78,12 +79,17 @@ fn connections(all: &[CouplingDefect], most: usize) {
 
 /// Which companions there were, and how long they took after the run.
 pub(crate) fn effort(outcome: &Outcome) -> String {
-    let companions = match outcome.accuracy.companions {
+    let seconds = outcome.wall_time_of_error_bars.as_secs_f64();
+    format!("{}; {seconds:.3} s after the run", basis(outcome.accuracy.companions))
+}
+
+/// What error bars rest on.
+pub(crate) fn basis(companions: CompanionSet) -> &'static str {
+    match companions {
         CompanionSet::None => "none",
         CompanionSet::Coarse => "from steps merged by two and by four",
         CompanionSet::Fine => "from merged steps, and from half and a quarter of the steps",
-    };
-    format!("{companions}; {:.3} s after the run", outcome.wall_time_of_error_bars.as_secs_f64())
+    }
 }
 
 fn named(name: &str, unit: &str) -> String {

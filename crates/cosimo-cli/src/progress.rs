@@ -67,11 +67,7 @@ pub(crate) fn watch_repetitions<'o>(
 ) -> impl Fn(Repetition) -> StepCallback<'o> + Send + Sync + 'o {
     let bars = MultiProgress::new();
     move |which| {
-        let label = match which {
-            Repetition::Itself => "error bars, once more",
-            Repetition::Half => "error bars, half the step",
-            Repetition::Quarter => "error bars, a quarter of the step",
-        };
+        let label = which.text();
         let (bars, mut ticker, mut progress) = (bars.clone(), Ticker::default(), None);
         Box::new(move |run: &Run| {
             let shown = progress.get_or_insert_with(|| Progress::among(&bars, label, mode, run.span()));

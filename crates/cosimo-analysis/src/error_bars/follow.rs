@@ -17,8 +17,6 @@ const SAME: f64 = 1e-9;
 pub(crate) enum SignalSource {
     Output(usize),
     Input(usize),
-    /// Energy that a bond transmitted so far.
-    Transmitted(usize),
 }
 
 impl SignalSource {
@@ -26,7 +24,6 @@ impl SignalSource {
         match self {
             SignalSource::Output(output) => run.outputs()[output],
             SignalSource::Input(input) => run.layout().topology.couplings.value(input, run.outputs()),
-            SignalSource::Transmitted(bond) => run.ledger().totals[bond].transmitted,
         }
     }
 }
@@ -186,7 +183,6 @@ impl Signals {
         let place = |info: &SignalInfo, source: &SignalSource| match source {
             SignalSource::Output(_) => ports.output(&info.name, &(0..0)).ok().map(SignalSource::Output),
             SignalSource::Input(_) => ports.input(&info.name, &(0..0)).ok().map(SignalSource::Input),
-            SignalSource::Transmitted(bond) => Some(SignalSource::Transmitted(*bond)),
         };
         let sources: Vec<Option<SignalSource>> =
             self.infos.iter().zip(&self.sources).map(|(info, source)| place(info, source)).collect();

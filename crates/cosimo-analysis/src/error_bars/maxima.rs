@@ -77,7 +77,7 @@ impl Maxima {
             self.sign = difference.signum();
         }
         // A NaN is kept: what is no number is never accurate.
-        if !(size <= self.difference) {
+        if !(size <= self.difference || self.difference.is_nan()) {
             (self.difference, self.at) = (size, time);
         }
     }
@@ -94,7 +94,7 @@ impl Maxima {
     /// The distance of `b` from all values of the run around an instant: one of the two has jumped there, and the other
     /// is about to.
     pub(crate) fn add_distance(&mut self, time: f64, distance: f64) {
-        if !(distance <= self.difference) {
+        if !(distance <= self.difference || self.difference.is_nan()) {
             (self.difference, self.at) = (distance, time);
         }
     }
@@ -126,7 +126,7 @@ impl Maxima {
 
 /// The larger of two; a NaN stays.
 fn worse(known: f64, new: f64) -> f64 {
-    if new <= known { known } else { new }
+    if new <= known || known.is_nan() { known } else { new }
 }
 
 #[cfg(test)]

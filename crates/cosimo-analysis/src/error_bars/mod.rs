@@ -17,7 +17,7 @@ mod words;
 use std::time::Duration;
 
 use cosimo_core::Registry;
-use cosimo_engine::Run;
+use cosimo_engine::{BondTotals, Run};
 use cosimo_system::System;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,9 +26,9 @@ use coarse::CoarseCompanions;
 pub use defects::CouplingDefect;
 use defects::Defects;
 pub use fine::StepCallback;
-use fine::{Lane, LaneError};
+pub(crate) use fine::{Distances, Extra};
+use fine::{Repetitions, StopReason};
 use follow::Signals;
-use observed::Observed;
 pub use words::percent;
 use words::seconds;
 
@@ -38,10 +38,6 @@ pub const ACCURACY: f64 = 0.01;
 const SHORT: Duration = Duration::from_secs(60);
 /// Steps of the run, its halves and its quarters.
 const FINE_STEPS: f64 = 7.0;
-/// Where coarse and fine companions disagree, the fine ones decide if their bar is so far from the wanted error; nearer to
-/// it both verdicts are right, and the one that came first stays.
-const NEAR: f64 = 1.5;
-
 /// Which companions a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorBars {
@@ -153,6 +149,13 @@ pub struct SwitchingInstants {
 }
 
 impl SignalAccuracy {
+    /// The order of lists.
+    pub(crate) fn worse_first(a: &SignalAccuracy, b: &SignalAccuracy) -> std::cmp::Ordering {
+        let (a_severity, b_severity) = (a.severity(), b.severity());
+        let verdict = b_severity.0.cmp(&a_severity.0);
+        verdict.then(b_severity.1.total_cmp(&a_severity.1)).then(a.name.cmp(&b.name))
+    }
+
     fn severity(&self) -> (AccuracyVerdict, f64) {
         (self.verdict, if self.relative.is_nan() { f64::INFINITY } else { self.relative })
     }
@@ -176,6 +179,12 @@ impl RunCompanions {
         if run.net().is_none() && !driven && topology.byte_connections.is_empty() {
             return Err("nothing is coupled, so the result is that of the solver inside the component".into());
         }
+        RunCompanions::of_any(run, system, registry)
+    }
+
+    /// The same for a run of a component by itself, too.
+    pub(crate) fn of_any(run: &Run, system: &System, registry: &Registry) -> Result<RunCompanions, String> {
+        let topology = &run.layout().topology;
         let mut components = topology.names.iter().zip(&topology.interfaces);
         if let Some((name, _)) = components.find(|(_, interface)| interface.abilities.once_per_process) {
             return Err(format!("component `{name}` can be instantiated once per process only"));
@@ -222,16 +231,17 @@ impl RunCompanions {
             ErrorBars::Coarse | ErrorBars::Off => false,
         };
         if repeats {
-            match repeat(&signals, &system, registry, &found, wish) {
-                Ok(fine) => {
-                    let fine = fine.judge(&signals, wish.wanted);
-                    let both =
-                        first.into_iter().zip(fine).map(|(coarse, fine)| decide(coarse, fine, wish.wanted));
+            let runs = Repetitions { signals: &signals, system: &system, registry, watch: wish.watch };
+            let fine = runs.run(&found, Vec::new());
+            match fine.reason {
+                None => {
+                    let both = fine.decide(first, &signals, wish.wanted);
                     let connections = std::mem::take(&mut accuracy.connections);
-                    accuracy = Accuracy::new(wish.wanted, CompanionSet::Fine, both.collect(), connections);
+                    accuracy = Accuracy::new(wish.wanted, CompanionSet::Fine, both, connections);
                     accuracy.keep_recorded(&signals);
                 }
-                Err(reason) => accuracy.reason = reason,
+                Some(StopReason::Interrupted) => accuracy.reason = Some("interrupted".into()),
+                Some(StopReason::Failed(reason)) => accuracy.reason = Some(reason),
             }
         } else if wish.bars == ErrorBars::Auto && accuracy.verdict == AccuracyVerdict::Unknown {
             accuracy.reason = Some(format!(
@@ -240,6 +250,70 @@ impl RunCompanions {
             ));
         }
         accuracy
+    }
+}
+
+impl RunCompanions {
+    /// All companions, coarse and fine, with any runs beside them; all signals, recorded or not. `Err` where it was
+    /// interrupted, or where the companions panicked.
+    pub(crate) fn thoroughly<'a>(
+        self,
+        registry: &Registry,
+        wanted: f64,
+        watch: &'a (dyn Fn(Repetition) -> StepCallback<'a> + Sync),
+        extras: Vec<Extra<'_>>,
+    ) -> Result<Judgement, Stopped> {
+        let RunCompanions { signals, coarse, defects, system } = self;
+        let found = coarse.finish().ok_or(Stopped::Panicked)?;
+        let first = found.judge(&signals, wanted);
+        let runs = Repetitions { signals: &signals, system: &system, registry, watch };
+        let mut fine = runs.run(&found, extras);
+        let (extras, totals) = (std::mem::take(&mut fine.extras), std::mem::take(&mut fine.totals));
+        let (all, companions, reason) = match fine.reason.take() {
+            None => (fine.decide(first, &signals, wanted), CompanionSet::Fine, None),
+            Some(StopReason::Failed(reason)) => (first, CompanionSet::Coarse, Some(reason)),
+            Some(StopReason::Interrupted) => return Err(Stopped::Interrupted),
+        };
+        Ok(Judgement {
+            signals: all,
+            recorded: signals.infos.iter().map(|info| info.recorded).collect(),
+            owners: signals.infos.iter().map(|info| info.owner).collect(),
+            companions,
+            reason,
+            connections: defects.list(),
+            instants: found.instants,
+            totals,
+            extras,
+        })
+    }
+}
+
+/// Why there is no judgement.
+pub(crate) enum Stopped {
+    Interrupted,
+    Panicked,
+}
+
+/// What all companions and the runs beside them came to.
+pub(crate) struct Judgement {
+    /// All of them, in the order of the run.
+    pub(crate) signals: Vec<SignalAccuracy>,
+    pub(crate) recorded: Vec<bool>,
+    /// The component of each.
+    pub(crate) owners: Vec<usize>,
+    pub(crate) companions: CompanionSet,
+    /// Why there are no others.
+    pub(crate) reason: Option<String>,
+    pub(crate) connections: Vec<CouplingDefect>,
+    pub(crate) instants: Vec<f64>,
+    /// Of all bonds, with half and with a quarter of the step.
+    pub(crate) totals: [Option<Vec<BondTotals>>; 2],
+    pub(crate) extras: Vec<Result<Distances, String>>,
+}
+
+impl Judgement {
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = f64> {
+        self.instants.windows(2).map(|pair| pair[1] - pair[0])
     }
 }
 
@@ -263,57 +337,29 @@ impl std::fmt::Debug for AccuracyOptions<'_> {
 /// A repetition of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repetition {
+    /// The run, or once more, to compare at all of its instants.
     Itself,
+    /// With half of each step.
     Half,
+    /// With a quarter of each step.
     Quarter,
+    /// In another sequence of components.
+    OtherSequence,
+    /// FMUs for model exchange, integrated as one system.
+    Monolithic,
 }
 
-/// The verdict of both: where they disagree far from the wanted error, that of the fine companions.
-fn decide(coarse: SignalAccuracy, fine: SignalAccuracy, wanted: f64) -> SignalAccuracy {
-    use AccuracyVerdict::Unknown;
-    if coarse.verdict == Unknown || (fine.verdict != coarse.verdict && fine.verdict != Unknown) {
-        let near = (wanted / NEAR..=wanted * NEAR).contains(&fine.relative);
-        if coarse.verdict != Unknown && near { coarse } else { fine }
-    } else if fine.verdict == Unknown {
-        // Smaller steps found a reason for doubt that larger ones do not show.
-        fine
-    } else {
-        coarse
-    }
-}
-
-fn repeat(
-    signals: &Signals,
-    system: &System,
-    registry: &Registry,
-    coarse: &Observed,
-    wish: &AccuracyOptions<'_>,
-) -> Result<Observed, Option<String>> {
-    let instants = &coarse.instants;
-    let [start, second, ..] = instants[..] else { return Err(None) };
-    let lane = |which: Repetition, parts: u32| Lane {
-        plan: fine::scaled(signals, system, registry, second - start, 1.0 / f64::from(parts)),
-        parts,
-        steady: signals.restrictions.rigid,
-        cuts: which == Repetition::Quarter,
-        watch: Box::new(move || (wish.watch)(which)),
-    };
-    let lanes = vec![lane(Repetition::Itself, 1), lane(Repetition::Half, 2), lane(Repetition::Quarter, 4)];
-    let repeated = fine::repeat(signals, instants, lanes);
-    for end in &repeated.ends {
-        match end {
-            Ok(_) => {}
-            Err(LaneError::Interrupted) => return Err(Some("interrupted".into())),
-            Err(LaneError::Failed(reason)) => {
-                return Err(Some(format!("the run cannot be repeated with smaller steps: {reason}")));
-            }
+impl Repetition {
+    /// For progress displays.
+    pub fn text(self) -> &'static str {
+        match self {
+            Repetition::Itself => "as it is",
+            Repetition::Half => "with half the step",
+            Repetition::Quarter => "with a quarter of the step",
+            Repetition::OtherSequence => "in another sequence",
+            Repetition::Monolithic => "as one monolithic system",
         }
     }
-    let mut found = repeated.found;
-    for (fine, coarse) in found.maxima.iter_mut().zip(&coarse.maxima) {
-        fine.start = coarse.start;
-    }
-    Ok(found)
 }
 
 impl Accuracy {
@@ -322,6 +368,19 @@ impl Accuracy {
         let mut accuracy = Accuracy::new(wanted, CompanionSet::None, Vec::new(), Vec::new());
         accuracy.verdict = AccuracyVerdict::Unknown;
         accuracy.reason = Some(reason);
+        accuracy
+    }
+
+    /// The verdict about signals that are sorted, the worst first.
+    pub(crate) fn of(
+        wanted: f64,
+        companions: CompanionSet,
+        signals: Vec<SignalAccuracy>,
+        connections: Vec<CouplingDefect>,
+    ) -> Accuracy {
+        let mut accuracy = Accuracy::new(wanted, companions, signals, connections);
+        let worst = accuracy.signals.first().map(|signal| signal.verdict);
+        accuracy.verdict = worst.unwrap_or(AccuracyVerdict::Unknown);
         accuracy
     }
 
@@ -346,11 +405,7 @@ impl Accuracy {
     fn keep_recorded(&mut self, signals: &Signals) {
         let mut recorded = signals.infos.iter().map(|info| info.recorded);
         self.signals.retain(|_| recorded.next().unwrap_or(true));
-        self.signals.sort_by(|a, b| {
-            let (a_severity, b_severity) = (a.severity(), b.severity());
-            let verdict = b_severity.0.cmp(&a_severity.0);
-            verdict.then(b_severity.1.total_cmp(&a_severity.1)).then(a.name.cmp(&b.name))
-        });
+        self.signals.sort_by(SignalAccuracy::worse_first);
         let worst = self.signals.first().map(|signal| signal.verdict);
         self.verdict = worst.unwrap_or(AccuracyVerdict::Unknown);
     }

@@ -54,6 +54,13 @@ impl Observed {
         self.failure.get_or_insert(reason);
     }
 
+    /// What the first steps leave, as others found it.
+    pub(crate) fn take_start(&mut self, from: &Observed) {
+        for (found, known) in self.maxima.iter_mut().zip(&from.maxima) {
+            found.start = known.start;
+        }
+    }
+
     /// What companions begin with.
     pub(crate) fn begin(&mut self, time: f64, b: &[f64], c: &[f64]) {
         for ([_, two, four], (b, c)) in self.switches.iter_mut().zip(b.iter().zip(c)) {

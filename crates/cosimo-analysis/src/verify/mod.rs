@@ -1,85 +1,65 @@
-//! Error estimation of a run: the same system again with half and quarter of every step, in another sequence, and
-//! monolithic. Where errors fall with the step as expected, three step sizes give their size (Richardson); the energy
-//! defect of every bond is compared with that error, since the two need not agree.
+//! Verification of a run: the thorough form of its error bars. The system is run with companions beside it, and repeated along
+//! its communication points with half and a quarter of every step, in another sequence, and as a monolithic reference. The
+//! energy defect of every bond is compared with the errors of signals, since the two need not agree.
 //!
-//! With step control, reruns follow the accepted steps of the run, cut into halves and quarters. So the communication
-//! points of the run are common to all, and only the step size differs.
+//! With step control, repetitions follow the accepted steps of the run. So the communication points of the run are common to
+//! all, and only the step size differs.
 //!
 //! Sources: Richardson 1911; Roache 1994 (J. Fluids Eng. 116) for observed orders and for the case without one.
 
-mod judge;
-mod rerun;
+mod bonds;
 
-use cosimo_core::Registry;
-use cosimo_engine::Run;
-use cosimo_system::System;
+use cosimo_core::{Registry, Value};
+use cosimo_engine::{Run, RunError, Summary, plan};
+use cosimo_system::{Choice, Exchange, MonolithicDecl, PerInput, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
-use crate::forecast::three_digits;
+use crate::error_bars::{
+    Accuracy, AccuracyVerdict, CompanionSet, CouplingDefect, Distances, Extra, Judgement, Repetition,
+    RunCompanions, SignalAccuracy, StepCallback, Stopped, percent,
+};
 use crate::order::Truth;
 use crate::variant::VariantError;
-use judge::Three;
-use rerun::{RerunContext, Reruns, SignalSource, is_steady, planned, refuse, run_itself};
+pub use bonds::{Agreement, BondError};
 
-/// One of the runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rerun {
-    /// The system as given.
-    Itself,
-    Half,
-    Quarter,
-    OtherSequence,
-    /// FMUs for model exchange, integrated as one system.
-    Strong,
-}
-
-impl Rerun {
-    pub fn text(self) -> &'static str {
-        match self {
-            Rerun::Itself => "as it is",
-            Rerun::Half => "with half the step",
-            Rerun::Quarter => "with a quarter of the step",
-            Rerun::OtherSequence => "in another sequence",
-            Rerun::Strong => "as one monolithic system",
-        }
-    }
-}
-
-/// Called after every step, with the run on its own thread; `false` stops everything.
-pub type StepCallback = Box<dyn FnMut(&Run) -> bool>;
+/// Fewer steps say nothing about how errors fall.
+const FEWEST_STEPS: u64 = 4;
+/// At most so many instants of a monolithic reference are computed.
+const REFERENCE_INSTANTS: usize = 1 << 16;
+/// Tolerances of the monolithic reference, where it is integrated.
+const STRONG: [(&str, f64); 2] = [("relative", 1e-9), ("absolute", 1e-10)];
 
 /// What is wanted, and how.
 pub struct VerifyOptions<'a> {
-    /// Allowed error, as a part of the largest value of a signal, and on top of that.
-    pub tolerance: f64,
+    /// Wanted error of signals, as a part of their peak.
+    pub accuracy: f64,
+    /// Accepted error in addition, in the unit of the signal.
     pub absolute: f64,
     /// Patterns of signals that are judged, as in `wheel.*`; none are all.
     pub signals: &'a [String],
-    /// Runs at the same time.
-    pub jobs: usize,
-    pub watch: &'a (dyn Fn(Rerun) -> StepCallback + Sync),
+    /// Makes a callback for each run.
+    pub watch: &'a (dyn Fn(Repetition) -> StepCallback<'a> + Sync),
 }
 
 impl std::fmt::Debug for VerifyOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Wish({}, {}, {:?})", self.tolerance, self.absolute, self.signals)
+        write!(f, "VerifyOptions({}, {}, {:?})", self.accuracy, self.absolute, self.signals)
     }
 }
 
+/// Why there is no verification.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    #[error("the run has {0} steps, which are too few to determine the order of errors")]
-    TooShort(usize),
-    #[error("`{0}` has an internal step of {1} s and cannot be run with a quarter of {2} s")]
-    Inside(String, f64, f64),
-    #[error("it cannot be run {}: {}", .0.text(), .1)]
-    Refused(Rerun, VariantError),
+    #[error("the run has {0} steps, which are too few to see how errors fall with the step")]
+    TooShort(u64),
     #[error("there is no signal {0}")]
     NoSignal(String),
-    #[error("the run {} failed: {}", .0.text(), .1)]
-    Failed(Rerun, VariantError),
+    #[error("the run failed: {0}")]
+    Failed(VariantError),
+    #[error("{0}")]
+    NoCompanions(String),
     #[error("interrupted")]
     Interrupted,
 }
@@ -88,18 +68,15 @@ impl VerifyError {
     /// The code for `cosimo explain-error`.
     pub fn code(&self) -> Option<&'static str> {
         match self {
-            VerifyError::Refused(_, cause) | VerifyError::Failed(_, cause) => cause.code(),
+            VerifyError::Failed(cause) => cause.code(),
             _ => None,
         }
     }
+}
 
-    fn coded(&self) -> String {
-        match self {
-            VerifyError::Failed(which, VariantError::Run(error)) => {
-                format!("the run {} failed: {}", which.text(), error.text_with_code())
-            }
-            other => other.to_string(),
-        }
+impl From<RunError> for VerifyError {
+    fn from(error: RunError) -> VerifyError {
+        VerifyError::Failed(error.into())
     }
 }
 
@@ -107,16 +84,19 @@ impl VerifyError {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Verification {
-    /// Every signal is accurate to the tolerance.
-    pub believed: bool,
+    pub verdict: AccuracyVerdict,
     /// The verdict as text.
     pub words: String,
-    /// Allowed error of a signal, relative to its largest value.
-    pub tolerance: f64,
-    /// Allowed error in addition to that, in the unit of the signal.
+    /// Wanted error of a signal, relative to its scale.
+    pub accuracy: f64,
+    /// Accepted error in addition to that, in the unit of the signal.
     pub absolute: f64,
+    /// Which companions the error bars rest on.
+    pub companions: CompanionSet,
+    /// Why there are no others.
+    pub reason: Option<String>,
     /// Of the run itself.
-    pub steps: usize,
+    pub steps: u64,
     /// Seconds.
     pub smallest_step: f64,
     /// Seconds.
@@ -125,11 +105,8 @@ pub struct Verification {
     pub controlled: bool,
     /// Delays of lines, the shortest and the longest: they are halved, and steps are those at which islands are compared.
     pub delays: Option<(f64, f64)>,
-    /// How many instants were compared.
-    pub instants: usize,
-    /// The first of them, in seconds.
+    /// First and last instant, in seconds; all communication points between them were compared.
     pub from: f64,
-    /// The last of them.
     pub to: f64,
     /// The partition of the other sequence.
     pub other_sequence: Option<&'static str>,
@@ -140,10 +117,12 @@ pub struct Verification {
     pub no_monolithic: Option<String>,
     /// The worst first.
     pub signals: Vec<SignalError>,
+    /// What was assumed about inputs against what became known; the largest first.
+    pub connections: Vec<CouplingDefect>,
     pub bonds: Vec<BondError>,
 }
 
-/// What signals are compared with beside smaller steps.
+/// What signals are compared with beside other steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MonolithicSource {
@@ -154,223 +133,271 @@ pub enum MonolithicSource {
     Strong,
 }
 
-/// How large the error of a signal is; a number that is infinite or none at all is null.
+/// How large the error of a signal is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
 pub struct SignalError {
-    pub name: String,
-    /// Physical unit of its numbers, except of relative ones; empty where it is not known.
-    pub unit: String,
-    /// The instant of the error, in seconds.
-    pub at: f64,
-    /// The error is allowed.
-    pub believed: bool,
-    /// The largest modulus, of the run and with the smallest step.
-    pub largest: f64,
-    /// The largest differences of the run and half the step, and of that and a quarter.
-    pub differences: [f64; 2],
-    /// How these fall: null where they are rounding.
-    pub order: Option<f64>,
-    pub error_bar: f64,
-    pub basis: Basis,
-    /// The largest distance from the monolithic reference.
+    #[serde(flatten)]
+    pub estimated: SignalAccuracy,
+    /// The largest distance from the monolithic reference; null where it does not have the signal.
     pub from_monolithic: Option<f64>,
     /// The largest distance from the other sequence.
     pub from_other_sequence: Option<f64>,
-    pub allowed: f64,
-}
-
-/// What an error bar rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// Differences are rounding.
-    Exact,
-    /// They fall with the step, and were extrapolated to none.
-    Richardson,
-    /// They do not fall as expected; the bar is a multiple of the largest.
-    NoOrder,
 }
 
 impl SignalError {
     /// The bar, or what is known to be the error where that is larger.
     pub fn error(&self) -> f64 {
-        self.from_monolithic.map_or(self.error_bar, |known| known.max(self.error_bar))
+        self.from_monolithic.map_or(self.estimated.error_bar, |known| known.max(self.estimated.error_bar))
     }
 
-    /// The error as a part of the largest value; nothing where it is next to nothing.
-    pub fn relative(&self, absolute: f64) -> f64 {
-        if self.error() <= absolute { 0.0 } else { self.error() / self.largest }
+    /// The same relative to the scale of the signal.
+    pub fn relative_error(&self) -> f64 {
+        if self.error() == 0.0 {
+            0.0
+        } else {
+            (self.error() / self.estimated.scale).max(self.estimated.relative)
+        }
     }
 
-    /// The error bar is not what the monolithic reference shows.
-    pub fn contradicted(&self) -> bool {
-        let off = |known: f64| known.max(self.error_bar) > 2.0 * known.min(self.error_bar);
-        self.from_monolithic.is_some_and(|known| known.max(self.error_bar) > self.allowed && off(known))
-    }
-
-    /// In units of what is allowed.
-    fn excess(&self) -> f64 {
-        if self.error() == 0.0 { 0.0 } else { self.error() / self.allowed }
-    }
-
-    fn words(&self) -> String {
-        let at =
-            if self.at.is_finite() { format!(", at t = {} s", three_digits(self.at)) } else { String::new() };
-        format!("`{}` with {} of its largest value{at}", self.name, percent(self.relative(0.0)))
+    /// The error bar is not what the monolithic reference shows, within a factor of two.
+    pub fn contradicted(&self, wanted: f64) -> bool {
+        let SignalAccuracy { error_bar, scale, .. } = self.estimated;
+        self.from_monolithic.is_some_and(|known| {
+            known.max(error_bar) > wanted * scale && known.max(error_bar) > 2.0 * known.min(error_bar)
+        })
     }
 }
 
-/// The energy defect of a bond beside the error.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct BondError {
-    pub name: String,
-    /// The energy defect as a share of the energy exchanged, with all three steps.
-    pub energy_defects: [f64; 3],
-    /// How it falls.
-    pub order: Option<f64>,
-    /// Joules, with all three steps.
-    pub exchanged_energy: [f64; 3],
-    /// Joules.
-    pub transmitted_energy: f64,
-    pub transmitted_energy_error_bar: f64,
-    /// The worst relative error among the outputs of the components that it joins, as far as they are judged.
-    pub worst_error: f64,
-    /// The signal with this error.
-    pub worst_signal: Option<String>,
-    pub agreement: Agreement,
-    /// Summary as text.
-    pub words: String,
-}
-
-/// Whether energy defect and error are consistent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub enum Agreement {
-    /// No energy is transmitted, or it goes to zero with the step: the defect is not meaningful.
-    #[serde(rename = "nothing-transmitted")]
-    Nothing,
-    #[serde(rename = "agree")]
-    Agree,
-    /// The defect does not show the error.
-    #[serde(rename = "defect-small-error-large")]
-    DefectSmall,
-    /// Energy is not conserved, but signals are hardly affected.
-    #[serde(rename = "defect-large-error-small")]
-    DefectLarge,
-}
-
-/// Runs the system, reruns it, and judges. The truth is that of the monolithic reference, where the system has one.
+/// Runs the system, repeats it, and judges. The truth is that of the monolithic reference, where the system has one.
 pub fn verify(
     system: &System,
     registry: &Registry,
     truth: Result<Truth<'_>, String>,
     wish: &VerifyOptions<'_>,
 ) -> Result<Verification, VerifyError> {
-    // Rows are not written; every signal is looked at where all runs meet.
-    let mut system = system.clone();
-    let recorded = std::mem::take(&mut system.results);
-    let first = planned(&system, registry).map_err(|error| VerifyError::Refused(Rerun::Itself, error))?;
-    let steady = is_steady(&first.layout);
-    refuse(&system, &first.layout, steady, registry)?;
-    let base = run_itself(first, &system, &recorded, wish)?;
-    if base.instants.len() < 5 {
-        return Err(VerifyError::TooShort(base.instants.len() - 1));
+    let planned =
+        plan(system, registry).map_err(|problems| VerifyError::Failed(VariantError::Plan(problems)))?;
+    let mut run = Run::new(planned, 1)?;
+    let mut companions = RunCompanions::of_any(&run, system, registry).map_err(VerifyError::NoCompanions)?;
+    let mut watch = (wish.watch)(Repetition::Itself);
+    while !run.finished() {
+        run.step()?;
+        companions.look(&run);
+        if !watch(&run) {
+            return Err(VerifyError::Interrupted);
+        }
     }
-    let along = RerunContext { base: &base, steady, registry, watch: wish.watch };
-    let Reruns { half, quarter, sequence, monolithic: strong } =
-        along.reruns(&system, truth.is_err(), wish.jobs)?;
-    let monolithic = match truth {
-        Ok(truth) => truth(&base.kept_instants())
-            .map(|solution| (MonolithicSource::Reference, base.columns_of(&solution))),
-        Err(reason) => strong
-            .map(|found| (MonolithicSource::Strong, found.values))
-            .map_err(|cause| format!("{reason}; {cause}")),
-    };
-    let three = Three { base: &base, half: &half, quarter: &quarter };
-    let known = monolithic.as_ref().ok().map(|(_, values)| values.as_slice());
-    let other = sequence.as_ref().ok().map(|(_, found)| found.values.as_slice());
-    let judged: Vec<SignalError> =
-        (0..base.signals.len()).map(|column| three.signal(column, known, other, wish)).collect();
-    let chosen = chosen(&base.signals, wish);
-    let bonds = base.bonds.iter().enumerate();
-    let bonds = bonds.map(|(k, bond)| three.bond(k, bond, &judged, &chosen, wish)).collect();
-    let signals = judged.into_iter().zip(&chosen).filter(|(_, chosen)| **chosen);
-    let mut signals: Vec<SignalError> = signals.map(|(judged, _)| judged).collect();
-    if signals.is_empty() && !wish.signals.is_empty() {
-        let named: Vec<String> = wish.signals.iter().map(|pattern| format!("`{pattern}`")).collect();
-        return Err(VerifyError::NoSignal(named.join(" or ")));
+    drop(watch);
+    let summary = run.summary();
+    let beside = Beside::new(system, registry, truth, &run);
+    let extras = beside.extras();
+    let judged = companions.thoroughly(registry, wish.accuracy, wish.watch, extras);
+    let mut judged = judged.map_err(|stopped| match stopped {
+        Stopped::Interrupted => VerifyError::Interrupted,
+        Stopped::Panicked => VerifyError::NoCompanions("the companions panicked".into()),
+    })?;
+    if judged.instants.len() as u64 <= FEWEST_STEPS {
+        return Err(VerifyError::TooShort((judged.instants.len() - 1) as u64));
     }
-    signals.sort_by(|a, b| b.excess().total_cmp(&a.excess()).then(a.name.cmp(&b.name)));
-    let sizes = base.instants.windows(2).map(|pair| pair[1] - pair[0]);
-    let delays = system.bonds.iter().filter_map(|bond| bond.line.as_ref()).map(|line| line.delay);
-    let delays = delays.fold(None, |ends, delay| {
-        let (shortest, longest): (f64, f64) = ends.unwrap_or((f64::INFINITY, 0.0));
-        Some((shortest.min(delay), longest.max(delay)))
-    });
-    let (from, to) = three.span();
-    Ok(Verification {
-        believed: signals.iter().all(|signal| signal.believed),
-        words: verdict(&signals, wish.tolerance, delays.is_some()),
-        tolerance: wish.tolerance,
+    let (sequence, monolithic) = beside.found(&mut judged.extras);
+    let signals = signals(&judged, &sequence, &monolithic, wish);
+    let chosen = chosen(&signals, &judged.recorded, wish)?;
+    let bonds = bonds::all(&summary, &judged, system, run.layout(), (&signals, &chosen), wish.accuracy);
+    let kept = signals.into_iter().zip(&chosen).filter(|(_, chosen)| **chosen);
+    let mut found = Verification {
+        verdict: AccuracyVerdict::Unknown,
+        words: String::new(),
+        accuracy: wish.accuracy,
         absolute: wish.absolute,
-        steps: base.instants.len() - 1,
-        smallest_step: sizes.clone().fold(f64::INFINITY, f64::min),
-        largest_step: sizes.fold(0.0, f64::max),
-        controlled: base.controlled,
-        delays,
-        instants: three.common().count(),
-        from,
-        to,
-        other_sequence: sequence.as_ref().ok().map(|(name, _)| *name),
+        companions: judged.companions,
+        reason: judged.reason.take(),
+        steps: (judged.instants.len() - 1) as u64,
+        smallest_step: judged.sizes().fold(f64::INFINITY, f64::min),
+        largest_step: judged.sizes().fold(0.0, f64::max),
+        controlled: run.layout().limits.control.adaptive,
+        delays: delays(system),
+        from: judged.instants.first().copied().unwrap_or(f64::NAN),
+        to: judged.instants.last().copied().unwrap_or(f64::NAN),
+        other_sequence: sequence.as_ref().ok().map(|_| beside.other),
         no_other_sequence: sequence.err(),
         monolithic: monolithic.as_ref().ok().map(|(which, _)| *which),
         no_monolithic: monolithic.err(),
-        signals,
+        signals: kept.map(|(signal, _)| signal).collect(),
+        connections: std::mem::take(&mut judged.connections),
         bonds,
+    };
+    found.judge(&summary);
+    Ok(found)
+}
+
+impl Verification {
+    /// The verdict about all signals, in the words of a run.
+    fn judge(&mut self, summary: &Summary) {
+        self.signals.sort_by(|a, b| SignalAccuracy::worse_first(&a.estimated, &b.estimated));
+        let signals = self.signals.iter().map(|signal| signal.estimated.clone()).collect();
+        let connections = self.connections.clone();
+        let mut accuracy = Accuracy::of(self.accuracy, self.companions, signals, connections);
+        accuracy.reason.clone_from(&self.reason);
+        accuracy.explain(summary);
+        (self.verdict, self.words) = (accuracy.verdict, accuracy.words);
+    }
+}
+
+/// Runs beside those with other steps: in another sequence, and monolithic.
+struct Beside<'a> {
+    system: &'a System,
+    registry: &'a Registry,
+    truth: Result<Truth<'a>, String>,
+    other: &'static str,
+    /// Why there is neither.
+    alone: Option<&'static str>,
+}
+
+type Found = Result<Distances, String>;
+
+impl<'a> Beside<'a> {
+    fn new(
+        system: &'a System,
+        registry: &'a Registry,
+        truth: Result<Truth<'a>, String>,
+        run: &Run,
+    ) -> Beside<'a> {
+        let other = if system.methods.partition.name == "jacobi" { "gauss-seidel" } else { "jacobi" };
+        let alone = if system.bonds.iter().any(|bond| bond.line.is_some()) {
+            Some("lines divide the system into islands")
+        } else {
+            (run.layout().topology.names.len() == 1).then_some("there is only one simulator")
+        };
+        Beside { system, registry, truth, other, alone }
+    }
+
+    /// The other sequence first.
+    fn extras(&self) -> Vec<Extra<'a>> {
+        let mut sequence = self.system.clone();
+        sequence.methods.partition = Choice::named(self.other);
+        let mut extras = vec![self.run(Repetition::OtherSequence, sequence)];
+        extras.push(match self.truth {
+            Ok(truth) => Extra::Known(Box::new(move |instants| {
+                // A reference may cost much for each instant.
+                let every = instants.len().div_ceil(REFERENCE_INSTANTS);
+                let times: Vec<f64> = instants.iter().copied().step_by(every).collect();
+                let (names, rows) = truth(&times)?;
+                Ok((every, names, rows))
+            })),
+            Err(_) => self.run(Repetition::Monolithic, together(self.system.clone())),
+        });
+        extras
+    }
+
+    fn run(&self, which: Repetition, changed: System) -> Extra<'a> {
+        if let Some(reason) = self.alone {
+            return Extra::None(reason.to_owned());
+        }
+        match plan(&changed, self.registry) {
+            Ok(_) => Extra::Run(which, Box::new(changed)),
+            Err(problems) => Extra::None(VariantError::Plan(problems).coded()),
+        }
+    }
+
+    fn found(&self, extras: &mut Vec<Found>) -> (Found, Result<(MonolithicSource, Distances), String>) {
+        let mut next = || if extras.is_empty() { Err(String::new()) } else { extras.remove(0) };
+        let (sequence, monolithic) = (next(), next());
+        let monolithic = match (&self.truth, monolithic) {
+            (Ok(_), found) => found.map(|found| (MonolithicSource::Reference, found)),
+            (Err(reason), found) => found
+                .map(|found| (MonolithicSource::Strong, found))
+                .map_err(|cause| format!("{reason}; {cause}")),
+        };
+        (sequence, monolithic)
+    }
+}
+
+/// Error bars with what is known beside them. A monolithic reference decides what error bars leave open, and is right where
+/// they are too small.
+fn signals(
+    judged: &Judgement,
+    sequence: &Found,
+    monolithic: &Result<(MonolithicSource, Distances), String>,
+    wish: &VerifyOptions<'_>,
+) -> Vec<SignalError> {
+    let of = |found: Option<&Distances>, signal: usize| found.and_then(|found| found.0[signal]);
+    let mut signals = Vec::new();
+    for (index, estimated) in judged.signals.iter().enumerate() {
+        let mut estimated = estimated.clone();
+        let smooth = estimated.switching.is_none();
+        let known = of(monolithic.as_ref().ok().map(|(_, found)| found), index).filter(|_| smooth);
+        let other = of(sequence.as_ref().ok(), index).filter(|_| smooth);
+        if let Some((error, at)) = known {
+            let wanted = wish.accuracy * estimated.scale + wish.absolute;
+            if error > wanted {
+                (estimated.verdict, estimated.at) = (AccuracyVerdict::NotAccurate, at);
+                if !(estimated.relative * estimated.scale >= error) {
+                    estimated.relative = error / estimated.scale;
+                }
+            } else if estimated.verdict == AccuracyVerdict::Unknown {
+                estimated.verdict = AccuracyVerdict::Accurate;
+                estimated.relative = if error == 0.0 { 0.0 } else { error / estimated.scale };
+            }
+        }
+        if estimated.error_bar <= wish.absolute && known.is_none_or(|(error, _)| error <= wish.absolute) {
+            (estimated.verdict, estimated.relative) = (AccuracyVerdict::Accurate, 0.0);
+        }
+        signals.push(SignalError {
+            estimated,
+            from_monolithic: known.map(|(error, _)| error),
+            from_other_sequence: other.map(|(error, _)| error),
+        });
+    }
+    signals
+}
+
+/// Which signals are judged: those that the results name, or that match the patterns.
+fn chosen(
+    signals: &[SignalError],
+    recorded: &[bool],
+    wish: &VerifyOptions<'_>,
+) -> Result<Vec<bool>, VerifyError> {
+    let patterns: Vec<WildMatch> = wish.signals.iter().map(|pattern| WildMatch::new(pattern)).collect();
+    let matches =
+        |signal: &SignalError| patterns.iter().any(|pattern| pattern.matches(&signal.estimated.name));
+    let chosen: Vec<bool> = signals
+        .iter()
+        .zip(recorded)
+        .map(|(signal, recorded)| if patterns.is_empty() { *recorded } else { matches(signal) })
+        .collect();
+    if !patterns.is_empty() && !chosen.contains(&true) {
+        let named: Vec<String> = wish.signals.iter().map(|pattern| format!("`{pattern}`")).collect();
+        return Err(VerifyError::NoSignal(named.join(" or ")));
+    }
+    Ok(chosen)
+}
+
+/// The shortest and the longest delay of lines.
+fn delays(system: &System) -> Option<(f64, f64)> {
+    let delays = system.bonds.iter().filter_map(|bond| bond.line.as_ref()).map(|line| line.delay);
+    delays.fold(None, |ends, delay| {
+        let (shortest, longest): (f64, f64) = ends.unwrap_or((f64::INFINITY, 0.0));
+        Some((shortest.min(delay), longest.max(delay)))
     })
 }
 
-/// Which signals are judged; what bonds transmit never is.
-fn chosen(signals: &[(String, SignalSource)], wish: &VerifyOptions<'_>) -> Vec<bool> {
-    let patterns: Vec<WildMatch> = wish.signals.iter().map(|pattern| WildMatch::new(pattern)).collect();
-    let named = |name: &String| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name));
-    let wanted = |(name, signal): &(String, SignalSource)| {
-        named(name) && !matches!(signal, SignalSource::Transmitted(_))
-    };
-    signals.iter().map(wanted).collect()
-}
-
-fn verdict(signals: &[SignalError], tolerance: f64, lines: bool) -> String {
-    let doubtful = signals.iter().filter(|signal| !signal.believed).count();
-    let at = percent(tolerance);
-    let count = format!("{} signal{}", signals.len(), if signals.len() == 1 { "" } else { "s" });
-    match (signals.first(), doubtful) {
-        (None, _) => "there is no signal to check.".into(),
-        (Some(worst), 0) => format!(
-            "accurate to {at}: the estimated errors of {count} are smaller, the worst is {}. Errors inside simulators that do \
-             not depend on the step are not included.",
-            worst.words()
-        ),
-        (Some(worst), _) => format!(
-            "not accurate to {at}: estimated error above it in {doubtful} of {count}, the worst is {}. {}; or select signals \
-             with `--vars`, or relax `--tolerance`.",
-            worst.words(),
-            if lines {
-                "Shorten the delays"
-            } else {
-                "Reduce the step, enable a correction (`--method correction=nepce`), or split the model elsewhere"
-            }
-        ),
+/// All components as one system of equations.
+fn together(mut whole: System) -> System {
+    for component in &mut whole.components {
+        component.step = None;
     }
-}
-
-/// A share in percent, for people.
-pub fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent == 0.0 || (0.001..1e4).contains(&percent) {
-        format!("{percent:.3} %")
-    } else {
-        format!("{percent:.1e} %")
-    }
+    let recipe = &mut whole.methods;
+    recipe.partition = Choice::named("jacobi");
+    recipe.iteration = Choice::named("once");
+    recipe.input = PerInput::all(Choice::named("hold"));
+    recipe.correction = PerInput::all(Choice::named("none"));
+    recipe.exchange = PerInput::all(Exchange::Stale);
+    recipe.estimate = Choice::named("none");
+    whole.monolithic = vec![MonolithicDecl {
+        name: "whole".into(),
+        components: whole.components.iter().map(|component| (component.name.clone(), 0..0)).collect(),
+        options: STRONG.iter().map(|(name, value)| ((*name).into(), Value::Number(*value), 0..0)).collect(),
+        span: 0..0,
+    }];
+    whole
 }

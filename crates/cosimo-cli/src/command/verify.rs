@@ -1,13 +1,12 @@
-//! `cosimo verify`: estimates the error of every output. The system is run again with smaller steps, in another sequence
-//! and as a monolithic reference; the energy defect is compared with these errors.
+//! `cosimo verify`: the thorough form of the error bars of `cosimo run`. The system is run again with other steps, in another
+//! sequence and as a monolithic reference; the energy defect is compared with these errors.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
+use cosimo::analysis::error_bars::{ACCURACY, AccuracyVerdict, Repetition, StepCallback};
 use cosimo::analysis::order::Truth;
 use cosimo::analysis::verify::{
-    Basis, MonolithicSource, SignalError, StepCallback, Verification, VerifyError, VerifyOptions, percent,
-    verify,
+    MonolithicSource, SignalError, Verification, VerifyError, VerifyOptions, verify,
 };
 use cosimo::engine::Run;
 use cosimo::json_schema::FileOutput;
@@ -15,26 +14,27 @@ use cosimo::reference;
 use cosimo::ticker::Ticker;
 use indicatif::MultiProgress;
 
-use crate::load::{LoadedSystem, Parts, SystemOverrides, TimeSpan, load, not_negative};
+use crate::accuracy;
+use crate::command::run::accuracy as accuracy_value;
+use crate::load::{LoadedSystem, Subject, load, not_negative};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
 use crate::{exit, output, report};
 
-/// Why `cosimo run` can call a defect small where this command finds a signal inaccurate.
-const DEFECT_AND_ERROR: &str = "The energy defect, as in `cosimo run`, is the energy that the coupling created or lost in the whole run.\n\
+/// Why the energy balance can look good where a signal is not accurate.
+const DEFECT_AND_ERROR: &str = "The energy defect is the energy that the coupling created or lost in the whole run.\n\
 The error bar is the largest error of a signal at any instant. The verdict depends on error bars only.";
-/// Most signals listed without `--all`.
+/// Most signals and connections listed without `--all`.
 const SHOWN: usize = 12;
 
-/// Estimate the error of every signal: rerun with smaller steps, in another sequence and monolithic
+/// Estimate the error of every signal: rerun with other steps, in another sequence and monolithic
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml), or a list of simulators: `a.fmu`, `left=a.fmu`, `native:ring/rotor`
-    #[arg(required = true, value_name = "FILE")]
-    what: Vec<String>,
-    /// Largest accepted error, relative to the signal's peak (not the tolerance of step control)
-    #[arg(long, value_name = "X", default_value_t = 0.01, allow_hyphen_values = true)]
-    tolerance: f64,
+    #[command(flatten)]
+    subject: Subject,
+    /// Wanted error of signals, relative to their peak [default: that of the file, or 0.01]
+    #[arg(long, value_name = "X", value_parser = accuracy_value)]
+    accuracy: Option<f64>,
     /// Accepted error in addition, in the unit of the signal
     #[arg(long, value_name = "X", default_value_t = 1e-9, allow_hyphen_values = true)]
     absolute: f64,
@@ -44,31 +44,6 @@ pub(crate) struct Args {
     /// List all signals, not only the worst
     #[arg(long)]
     all: bool,
-    /// Number of concurrent runs; results do not depend on it [default: number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    jobs: Option<u32>,
-    #[command(flatten)]
-    span: TimeSpan,
-    /// Macro step size in seconds; the initial one if steps are controlled
-    #[arg(long, value_name = "H", allow_hyphen_values = true)]
-    step: Option<f64>,
-    /// Solver of FMUs for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
-    #[arg(long, value_name = "NAME")]
-    solver: Option<String>,
-    #[command(flatten)]
-    parts: Parts,
-    /// Scenario: a file of timed and conditional actions, as for `cosimo run`
-    #[arg(long, value_name = "FILE")]
-    scenario: Option<PathBuf>,
-    /// Table of input values over time; columns are matched to inputs by name
-    #[arg(long, value_name = "FILE")]
-    input: Option<String>,
-    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]; `cosimo methods` lists all axes
-    #[arg(long = "method", value_name = "AXIS=NAME")]
-    methods: Vec<String>,
-    /// Inputs to judge in addition to all outputs, with * and ?
-    #[arg(long = "record", value_name = "PATTERN", allow_hyphen_values = true)]
-    record: Vec<String>,
     /// Progress display [default: bar]
     #[arg(long, value_enum)]
     progress: Option<Mode>,
@@ -77,26 +52,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
-    fn changes(&self) -> SystemOverrides {
-        SystemOverrides {
-            span: self.span.clone(),
-            step: self.step,
-            solver: self.solver.clone(),
-            parts: self.parts.clone(),
-            scenario: self.scenario.clone(),
-            input: self.input.clone(),
-            methods: self.methods.clone(),
-            record: self.record.clone(),
-            ..SystemOverrides::default()
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    not_negative(&[("--tolerance", args.tolerance), ("--absolute", args.absolute)])?;
+    not_negative(&[("--absolute", args.absolute)])?;
     let (registry, interruption) = (cosimo::registry(), Interruption::watch());
-    let LoadedSystem { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
+    let LoadedSystem { system, plan, .. } = load(&args.subject.what, &args.subject.changes, &registry)?;
     report::warnings(&plan.warnings);
     // Each run plans on its own thread: rollback is checked in a child process before other threads exist.
     Run::check_rollback(plan).map_err(|error| report::failure(&error.into()))?;
@@ -112,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let bars = MultiProgress::new();
     let (mode, span) =
         (args.progress.unwrap_or(Mode::Bar), (system.experiment.start, system.experiment.stop));
-    let watch = |which: cosimo::analysis::verify::Rerun| -> StepCallback {
+    let watch = |which: Repetition| -> StepCallback<'_> {
         let (stop, mut ticker) = (interruption.requested, Ticker::default());
         let mut progress = Some(Progress::among(&bars, which.text(), mode, span));
         Box::new(move |run: &Run| {
@@ -126,42 +85,33 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             !stop.load(Ordering::Relaxed)
         })
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = VerifyOptions {
-        tolerance: args.tolerance,
+        accuracy: args.accuracy.unwrap_or(ACCURACY),
         absolute: args.absolute,
         signals: &args.vars,
-        jobs: args.jobs.map_or(cores, |jobs| jobs as usize),
         watch: &watch,
     };
     let found = verify(&system, &registry, truth, &options);
     let _ = bars.clear(); // a bar left on the terminal does no harm
     let found = found.map_err(|error| refused(&error, &interruption))?;
-    let name = args.what.join(" ");
+    let name = args.subject.name();
     if args.json {
         output::json(&FileOutput { file: &name, found: &found });
     } else {
         print(&found, &name, args.all);
     }
-    if found.believed { Ok(()) } else { Err(exit::FAILED) }
+    if found.verdict == AccuracyVerdict::Accurate { Ok(()) } else { Err(exit::NOT_ACCURATE) }
 }
 
 fn refused(error: &VerifyError, interruption: &Interruption) -> u8 {
     let (hint, code) = match error {
-        VerifyError::TooShort(_) => (Some("run it longer, or with smaller steps"), exit::BAD_INPUT),
-        VerifyError::Inside(..) => {
-            (Some("verify it with a macro step of at least four internal steps"), exit::BAD_INPUT)
-        }
-        VerifyError::Refused(..) => (Some("verification needs runs with smaller steps"), exit::BAD_INPUT),
-        VerifyError::NoSignal(_) => (Some("`--all` without `--vars` lists all signals"), exit::BAD_INPUT),
-        VerifyError::Failed(..) => {
-            (Some("the result of a system that fails with smaller steps is not reliable"), exit::FAILED)
-        }
-        VerifyError::Interrupted => {
-            (Some("no verdict: all runs are needed for it"), interruption.exit_code())
-        }
+        VerifyError::TooShort(_) => ("run it longer, or with smaller steps", exit::BAD_INPUT),
+        VerifyError::NoCompanions(_) => ("verification runs the system several times", exit::BAD_INPUT),
+        VerifyError::NoSignal(_) => ("`--all` without `--vars` lists all signals", exit::BAD_INPUT),
+        VerifyError::Failed(_) => ("there is nothing to verify", exit::FAILED),
+        VerifyError::Interrupted => ("no verdict: all runs are needed for it", interruption.exit_code()),
     };
-    report::coded(error.code(), &error.to_string(), hint);
+    report::coded(error.code(), &error.to_string(), Some(hint));
     code
 }
 
@@ -176,7 +126,10 @@ fn print(found: &Verification, name: &str, all: bool) {
         }
         None => format!("{} steps of {:.3e} s", found.steps, found.largest_step),
     };
-    println!("{name}: {run}; rerun with half and a quarter of that");
+    println!("{name}: {run}; error bars {}", accuracy::basis(found.companions));
+    if let Some(reason) = &found.reason {
+        println!("note: {reason}");
+    }
     match found.other_sequence {
         Some(sequence) => println!("other sequence: {sequence}"),
         None => println!("no other sequence: {}", found.no_other_sequence.as_deref().unwrap_or_default()),
@@ -188,8 +141,13 @@ fn print(found: &Verification, name: &str, all: bool) {
         Some(MonolithicSource::Strong) => println!("monolithic reference: all FMUs integrated together"),
         None => println!("no monolithic reference: {}", found.no_monolithic.as_deref().unwrap_or_default()),
     }
-    println!("compared at {} common instants from {} to {} s\n", found.instants, found.from, found.to);
-    signals(found, all);
+    println!("compared at all communication points from {} to {} s", found.from, found.to);
+    let inaccurate =
+        found.signals.iter().filter(|it| it.estimated.verdict != AccuracyVerdict::Accurate).count();
+    let shown = if all { found.signals.len() } else { inaccurate.max(SHOWN) };
+    accuracy::signals(found.signals.iter().map(|signal| &signal.estimated), shown);
+    distances(found, shown);
+    accuracy::connections(&found.connections, shown);
     for bond in &found.bonds {
         println!("\n{}", bond.words);
     }
@@ -199,59 +157,27 @@ fn print(found: &Verification, name: &str, all: bool) {
     println!("\nverdict: {}", found.words);
 }
 
-fn signals(found: &Verification, all: bool) {
-    let inaccurate = found.signals.iter().filter(|signal| !signal.believed).count();
-    let shown = if all { found.signals.len() } else { inaccurate.max(SHOWN).min(found.signals.len()) };
-    let name = |signal: &SignalError| match signal.unit.as_str() {
-        "" | "1" => signal.name.clone(),
-        unit => format!("{} [{unit}]", signal.name),
-    };
-    let names: Vec<String> = found.signals[..shown].iter().map(name).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(6);
-    println!(
-        "{:<width$}  {:>10}  {:>6}  {:>10}  {:>10}  {:>14}  {:>13}",
-        "signal", "peak", "order", "error bar", "of peak", "from monolithic", "from sequence"
-    );
+/// How far signals are from the runs beside those with other steps.
+fn distances(found: &Verification, shown: usize) {
+    let known =
+        |signal: &&SignalError| signal.from_monolithic.is_some() || signal.from_other_sequence.is_some();
+    let rows: Vec<&SignalError> = found.signals.iter().take(shown).filter(known).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let width = rows.iter().map(|signal| signal.estimated.name.chars().count()).max().unwrap_or(0).max(8);
+    println!("\n{:<width$}  {:>15}  {:>19}", "distance", "from monolithic", "from other sequence");
     let maybe = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3e}"));
-    for (name, signal) in names.iter().zip(&found.signals) {
-        let order = match (signal.basis, signal.order) {
-            (Basis::Exact, _) => "exact".to_owned(),
-            (Basis::NoOrder, _) => "none".to_owned(),
-            (Basis::Richardson, Some(order)) => format!("{order:.2}"),
-            (Basis::Richardson, None) => "high".to_owned(),
-        };
-        let mark = if signal.believed { "" } else { "  above tolerance" };
+    for signal in rows {
+        let (monolithic, sequence) = (maybe(signal.from_monolithic), maybe(signal.from_other_sequence));
+        println!("{:<width$}  {monolithic:>15}  {sequence:>19}", signal.estimated.name);
+    }
+    let contradicted = found.signals.iter().filter(|signal| signal.contradicted(found.accuracy));
+    let names: Vec<&str> = contradicted.map(|signal| signal.estimated.name.as_str()).collect();
+    if !names.is_empty() {
         println!(
-            "{name:<width$}  {:>10.3e}  {order:>6}  {:>10.3e}  {:>10}  {:>14}  {:>13}{mark}",
-            signal.largest,
-            signal.error_bar,
-            share(signal),
-            maybe(signal.from_monolithic),
-            maybe(signal.from_other_sequence)
+            "error bar and distance from the monolithic reference differ by more than a factor of 2, the larger is used: {}",
+            names.join(", ")
         );
     }
-    if shown < found.signals.len() {
-        println!("and {} more, all within tolerance; `--all` lists them", found.signals.len() - shown);
-    }
-    let named = |which: fn(&SignalError) -> bool| -> String {
-        let names: Vec<&str> =
-            found.signals.iter().filter(|signal| which(signal)).map(|signal| signal.name.as_str()).collect();
-        names.join(", ")
-    };
-    let without_order = named(|signal| signal.basis == Basis::NoOrder && signal.differences[0] > 0.0);
-    if !without_order.is_empty() {
-        println!(
-            "no order: differences do not decrease with the step, so the error bar is three times the largest ({without_order})"
-        );
-    }
-    let contradicted = named(SignalError::contradicted);
-    if !contradicted.is_empty() {
-        println!(
-            "error bar and distance from the monolithic reference differ by more than a factor of 2, the larger is used: {contradicted}"
-        );
-    }
-}
-
-fn share(signal: &SignalError) -> String {
-    if signal.error_bar == 0.0 { "0".into() } else { percent(signal.error_bar / signal.largest) }
 }
