@@ -73,7 +73,7 @@ pub struct ResumedFrom {
 }
 
 /// Makes a callback for each repetition of a run.
-pub(crate) type RepetitionWatch<'o> = Box<dyn Fn(Repetition) -> StepCallback<'o> + Send + Sync + 'o>;
+pub(crate) type RepetitionWatch<'o> = Box<dyn Fn(Repetition) -> StepCallback<'static> + Send + Sync + 'o>;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -323,7 +323,7 @@ impl<'o> Simulation<'o> {
     #[must_use]
     pub fn on_repetition(
         mut self,
-        watch: impl Fn(Repetition) -> StepCallback<'o> + Send + Sync + 'o,
+        watch: impl Fn(Repetition) -> StepCallback<'static> + Send + Sync + 'o,
     ) -> Self {
         self.repetitions = Box::new(watch);
         self
