@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{TaskResult, command, no_arguments};
 
 /// All but `cvode`, which needs more than cargo and has a task of its own. The command only passes them on.
-const CHOICES: [(&str, &str); 13] = [
+const CHOICES: [(&str, &str); 12] = [
     ("cosimo", ""),
     ("cosimo", "export"),
     ("cosimo", "fmi"),
