@@ -177,7 +177,7 @@ impl RunCompanions {
         let topology = &run.layout().topology;
         let driven = (0..topology.shape.inputs).any(|input| !topology.couplings.terms(input).is_empty());
         if run.net().is_none() && !driven && topology.byte_connections.is_empty() {
-            return Err("nothing is coupled, so the result is that of the solver inside the component".into());
+            return Err("no components are coupled, so the result is that of the solver inside the component".into());
         }
         RunCompanions::of_any(run, system, registry)
     }

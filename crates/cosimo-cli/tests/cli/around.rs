@@ -46,7 +46,7 @@ fn ledger(stdout: &str) -> Vec<&str> {
     let lines = stdout.lines();
     lines
         .filter(|line| {
-            line.contains(" steps to t = ") || line.starts_with("strut") || line.starts_with("verdict")
+            line.contains(" steps to t = ") || line.starts_with("strut") || line.starts_with("energy balance")
         })
         .collect()
 }
@@ -81,6 +81,7 @@ fn a_killed_run_goes_on_as_if_it_had_not_been() {
     let found = run(&elsewhere, &[&["resume", &file, "--trust"], &extra[..]].concat());
     assert!(found.starts_with("resumed at t = 0."), "{found}");
     assert_eq!(ledger(&found), ledger(&wanted));
+    assert!(found.contains("verdict: unknown: the run was resumed from a checkpoint"), "{found}");
     assert_same_results(&whole, &killed);
     let page = std::fs::read_to_string(elsewhere.join("r.html")).unwrap();
     assert!(page.contains("resumed at t = 0.") && page.contains("whole run"));
@@ -253,7 +254,7 @@ fn scenarios_are_told_and_recorded() {
     let args = ["run", "system.toml", "--scenario", "s.toml", "--stop", "0.4", "--out", "rows.csv"];
     let told = run(&folder, &[&args[..], &["--summary-json", "s.json", "--report", "r.html"]].concat());
     let lines: Vec<&str> =
-        told.lines().filter(|line| line.starts_with("scenario") || line.contains("verdict")).collect();
+        told.lines().filter(|line| line.starts_with("scenario") || line.starts_with("energy balance")).collect();
     assert!(lines[0] == "scenario: at t = 0.1 s sensor sticks" && lines.len() == 4, "{told}");
     assert!(lines[3].contains("The scenario changed signals of `strut`"), "{told}");
     let json = std::fs::read_to_string(folder.join("s.json")).unwrap();
@@ -326,6 +327,7 @@ fn pace_and_progress_change_no_number() {
     assert!(elapsed >= Duration::from_millis(200), "0.1 s at half speed");
     let paced = String::from_utf8(output.stdout).unwrap();
     assert_eq!(ledger(&paced), ledger(&plain));
+    assert!(paced.contains("verdict: unknown: companions would disturb a run in real time"), "{paced}");
     assert!(paced.contains("kept to 0.5 times real time: lateness p50 "), "{paced}");
     let json = std::fs::read_to_string(folder.join("s.json")).unwrap();
     assert!(json.contains("\"lateness_p99\""), "{json}");

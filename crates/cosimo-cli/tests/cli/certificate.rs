@@ -301,7 +301,7 @@ fn a_bond_that_transmits_nothing_is_not_praised() {
     let args = ["run", "system.toml", "--set", "x10=0", "--certificate", "cert.json"];
     let told = String::from_utf8(cosimo(&folder, &args).stdout).unwrap();
     assert!(told.contains(
-        "verdict: no power is transmitted by `spring`: the energy defect does not show coupling errors there"
+        "energy balance: no power is transmitted by `spring`; the energy defect shows nothing there"
     ));
     let found = certificate(&folder, "cert.json");
     assert!(found["bonds"][0]["energy_defect"].is_null());

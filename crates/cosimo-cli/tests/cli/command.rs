@@ -132,7 +132,7 @@ fn results_summary_and_threads() {
     for (threads, rows, summary) in [("1", "one.csv", "one.json"), ("2", "two.csv", "two.json")] {
         let args = ["run", "system.toml", "--out", rows, "--summary-json", summary, "--threads", threads];
         let text = stdout(&folder, &args);
-        assert!(text.contains("verdict: energy defect of bond `strut`"), "{text}");
+        assert!(text.contains("energy balance: energy defect of bond `strut`"), "{text}");
         assert!(text.contains("against the monolithic reference"), "{text}");
     }
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();

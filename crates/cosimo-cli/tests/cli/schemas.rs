@@ -134,7 +134,7 @@ fn checks_are_as_their_schema_says() {
 fn verifications_and_comparisons_are_as_their_schemas_say() {
     let folder = folder("schema-verify");
     system(&folder, &[]);
-    let args = ["verify", "system.toml", "--json", "--stop", "0.2", "--tolerance", "1", "--progress", "none"];
+    let args = ["verify", "system.toml", "--json", "--stop", "0.2", "--accuracy", "1", "--progress", "none"];
     printed(&folder, "verify.json", &args, 0);
     validate("verify", &folder, &["verify.json"]);
     std::fs::write(folder.join("a.csv"), "time,x,y\n0,1,1\n1,2,1\n").unwrap();

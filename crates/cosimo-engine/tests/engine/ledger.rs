@@ -84,7 +84,7 @@ fn a_summary_says_which_bond_is_worst_and_which_carry_nothing() {
     let wired = summary(true, Vec::new(), &[]);
     let idle = summary(true, vec![bond("idle", 0.0, 0.0)], &[]);
     assert!(
-        alone.contains("no components are coupled") && wired.contains("no power bond"),
+        alone.is_empty() && wired.contains("no power bond"),
         "{alone} {wired}"
     );
     assert!(idle.contains("no power is transmitted by `idle`") && !idle.contains("No power is"), "{idle}");
