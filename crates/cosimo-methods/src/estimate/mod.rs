@@ -48,7 +48,25 @@ impl Scale {
     }
 }
 
-/// The largest part; NaN replaces all parts before it.
+/// The largest part; NaN if any part is. `f64::max` alone would forget a NaN.
 fn worst(parts: impl Iterator<Item = f64>) -> f64 {
-    parts.fold(0.0, |worst: f64, part| if part.is_nan() { part } else { worst.max(part) })
+    parts.fold(
+        0.0,
+        |worst: f64, part| if part.is_nan() || worst.is_nan() { f64::NAN } else { worst.max(part) },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::worst;
+
+    #[test]
+    fn a_part_without_a_number_counts_wherever_it_stands() {
+        for parts in [[f64::NAN, 1.0, 2.0], [1.0, f64::NAN, 2.0], [1.0, 2.0, f64::NAN]] {
+            assert!(worst(parts.into_iter()).is_nan(), "{parts:?}");
+        }
+        assert_eq!(worst([1.0, 3.0, 2.0].into_iter()), 3.0);
+        assert_eq!(worst([1.0, f64::INFINITY].into_iter()), f64::INFINITY);
+        assert_eq!(worst(std::iter::empty()), 0.0);
+    }
 }
