@@ -227,8 +227,11 @@ pub struct IdentificationStatus {
     pub closed: u64,
     /// How many simulators are predicted well, but by a model without a continuous-time form.
     pub odd: u64,
-    /// The largest relative error of a prediction by the models.
-    pub quality: f64,
+    /// How many outputs of a window were predicted by a model that had not seen that window.
+    pub predictions: u64,
+    /// The largest error of these predictions, relative to the usual change of the output in a window; 0 where all are
+    /// within rounding. Without predictions it means nothing.
+    pub prediction_error: f64,
 }
 
 /// What a correction asks of linear models.

@@ -267,7 +267,7 @@ fn reference_errors(monolithic: &MonolithicReference<'_>, summary: &Summary) {
 
 /// The state of a correction that identifies models of the simulators.
 fn identification(learned: &IdentificationStatus) -> String {
-    let IdentificationStatus { wanted, windows, renewed, age, closed, odd, quality, .. } = learned;
+    let IdentificationStatus { wanted, windows, renewed, age, closed, odd, .. } = learned;
     let Some(first) = learned.first else {
         let why = if *odd > 0 {
             "outputs are predicted, but not by a model with continuous states: try smaller steps"
@@ -286,8 +286,23 @@ fn identification(learned: &IdentificationStatus) -> String {
     };
     format!(
         "models in use from t = {first} s for {windows} steps, {now}; changed {renewed} times, last {age} steps ago\
-         {given_up}; relative error of predicted responses {quality:.1e}"
+         {given_up}{}",
+        prediction_error(learned)
     )
+}
+
+/// What is known of the models: how well they predict what they have not seen. Nothing without such predictions.
+fn prediction_error(learned: &IdentificationStatus) -> String {
+    match (learned.predictions, learned.prediction_error) {
+        (0, _) => String::new(),
+        (count, error) if error < 1e-13 => {
+            format!("; {count} predictions of outputs not used for the fit, all exact within rounding")
+        }
+        (count, error) => format!(
+            "; largest error of predictions not used for the fit: {error:.1e} of the output's usual change per step \
+             ({count} predictions)"
+        ),
+    }
 }
 
 /// Most signals and connections printed.

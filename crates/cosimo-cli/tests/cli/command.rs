@@ -111,9 +111,10 @@ fn what_was_found_out_is_told() {
     };
     let (line, json) = found(&["--step", "1e-3", "--method", "controller=fixed"]);
     assert!(line.starts_with("identified: models in use from t = 0.0"), "{line}");
-    assert!(line.contains("relative error of predicted responses"), "{line}");
+    assert!(line.contains("largest error of predictions not used for the fit: "), "{line}");
     assert!(json["wanted"] == 2 && json["steps"].as_u64().unwrap() > 100, "{json}");
-    assert!(json["first_at"].as_f64().unwrap() < 0.05 && json["quality"].is_f64(), "{json}");
+    assert!(json["first_at"].as_f64().unwrap() < 0.05 && json["prediction_error"].is_f64(), "{json}");
+    assert!(json["predictions"].as_u64().unwrap() > 100, "{json}");
     let (line, json) = found(&[]);
     assert!(
         line.contains("none of the 2 simulators could be modelled well enough; identification needs"),

@@ -68,8 +68,9 @@ pub(crate) enum Head {
     Age,
     /// How often they went out of use.
     Closed,
-    /// The largest relative error of a response.
-    Quality,
+    /// Predictions of windows that models had not seen, and their largest relative error.
+    Predictions,
+    PredictionError,
     /// Models in use now.
     Now,
     /// Simulators that can have a model.
@@ -80,7 +81,7 @@ pub(crate) enum Head {
     Held,
 }
 
-const HEAD: usize = 15;
+const HEAD: usize = 16;
 
 /// Numbers of one simulator.
 #[derive(Debug, Clone, Copy)]
@@ -92,9 +93,12 @@ enum Mark {
     Odd,
     /// The currently best order.
     Order,
+    /// Since its model came into use: predictions of windows that the model had not seen, and their largest relative error.
+    Predictions,
+    PredictionError,
 }
 
-const MARKS: usize = 4;
+const MARKS: usize = 6;
 
 /// What a window did to the model of a simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -396,6 +400,12 @@ impl Finder {
         } else {
             0.0
         };
+        if in_use {
+            // The window is added to the least squares below, so that no model in use has seen it.
+            fits[member.mark(Mark::Predictions)] += p as f64;
+            let worst = &mut fits[member.mark(Mark::PredictionError)];
+            *worst = worst.max(of_used);
+        }
         if error > EXACT || novel > NEW {
             let full = arx.rows(&fits[squares.clone()]) * (1.0 - self.forgetting) > 1.0;
             let keep =
@@ -428,6 +438,10 @@ impl Finder {
         }
         if !(opens || better || fails) {
             return ModelChange::None;
+        }
+        if opens {
+            fits[member.mark(Mark::Predictions)] = 0.0;
+            fits[member.mark(Mark::PredictionError)] = 0.0;
         }
         adopt(member, order, head[Head::Size as usize], theta, (model, fits), rest)
     }
@@ -510,25 +524,24 @@ impl Finder {
         found: &mut FinderMemory<&mut [f64]>,
         connected: &[f64],
     ) -> bool {
-        let (mut now, mut wanted, mut odd, mut quality) = (0.0, 0.0, 0.0, 0.0f64);
+        let (mut now, mut wanted, mut odd, mut predictions, mut error) = (0.0, 0.0, 0.0, 0.0, 0.0f64);
         self.members(known, connected, |member| {
             let of = |mark: Mark| found.fits[member.mark(mark)];
             wanted += 1.0;
             odd += of(Mark::Odd);
-            if found.models[member.model.start] == 1.0 {
-                now += 1.0;
-                quality = quality.max(of(Mark::Quality));
-            }
+            now += if found.models[member.model.start] == 1.0 { 1.0 } else { 0.0 };
+            predictions += of(Mark::Predictions);
+            error = error.max(of(Mark::PredictionError));
         });
         let before = *found.head(Head::Now);
         (*found.head(Head::Now), *found.head(Head::Wanted), *found.head(Head::Odd)) = (now, wanted, odd);
+        (*found.head(Head::Predictions), *found.head(Head::PredictionError)) = (predictions, error);
         if now < before {
             *found.head(Head::Closed) += 1.0;
         }
         if now == 0.0 {
             return false;
         }
-        *found.head(Head::Quality) = quality;
         if before == 0.0 {
             *found.head(Head::Since) = time;
             if *found.head(Head::Used) == 0.0 {
@@ -557,7 +570,8 @@ impl Finder {
             age: head(Head::Age) as u64,
             closed: head(Head::Closed) as u64,
             odd: head(Head::Odd) as u64,
-            quality: head(Head::Quality),
+            predictions: head(Head::Predictions) as u64,
+            prediction_error: head(Head::PredictionError),
         }
     }
 

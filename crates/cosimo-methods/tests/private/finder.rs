@@ -197,15 +197,19 @@ fn models_are_those_of_the_equations_whatever_the_size_of_windows() {
         bench.assert_models(RATES[0]);
         let learned = bench.learned();
         assert_eq!((learned.wanted, learned.now, learned.closed, learned.odd), (2, 2, 0, 0));
-        assert!(learned.quality <= 0.01);
+        // 30 windows of both simulators, without those before models came into use; the models are exact.
+        assert!((20..60).contains(&learned.predictions), "{learned:?}");
+        assert!(learned.prediction_error < 1e-6, "{learned:?}");
     }
 }
 
 #[test]
 fn what_is_told_is_what_happened() {
     let mut bench = FinderBench::new(2);
-    let (mut used, mut renewed, mut age, mut first) = (0, 0, 0, None);
+    let (mut used, mut renewed, mut age, mut first, mut predictions) = (0, 0, 0, None, 0);
     for _ in 0..30 {
+        // Each model in use predicts the window before it learns from it.
+        predictions += bench.models().iter().flatten().count() as u64;
         let (change, in_use) = bench.window(USUAL);
         let count = bench.models().iter().flatten().count() as u64;
         assert_eq!(in_use, count > 0);
@@ -228,7 +232,8 @@ fn what_is_told_is_what_happened() {
             age,
             closed: 0,
             odd: 0,
-            quality: learned.quality,
+            predictions,
+            prediction_error: learned.prediction_error,
         };
         assert_eq!(learned, expected);
     }
@@ -313,6 +318,27 @@ fn a_simulator_that_changes_gets_another_model() {
     assert!(bench.models()[0].is_none() && bench.models()[1].is_some(), "only what changed goes out of use");
     assert_eq!(bench.learned().closed, 1);
     assert_eq!(bench.learned().now, 1);
+    // The window that the old model failed to predict counts, although the model is not in use any more.
+    assert!(bench.learned().prediction_error > 0.1, "{:?}", bench.learned());
+    let again = (0..20_000).find(|_| bench.window(changed).1 && bench.learned().now == 2);
+    assert!(again.is_some(), "{:?}", bench.learned());
+    bench.window(changed);
+    assert!(bench.learned().prediction_error < 0.1, "of the new model: {:?}", bench.learned());
+}
+
+/// An output with a disturbance that no input explains: models are as wrong as that, and fits over many windows hide it.
+#[test]
+fn errors_of_predictions_are_those_of_windows_that_models_have_not_seen() {
+    let mut bench = FinderBench::new(1);
+    assert_eq!(bench.learned().predictions, 0, "nothing is known before any model is in use");
+    bench.warm();
+    let before = bench.learned();
+    bench.x[0] += 1e-4;
+    bench.window(USUAL);
+    let after = bench.learned();
+    assert!(after.predictions > before.predictions && before.prediction_error < 1e-9, "{before:?} {after:?}");
+    // The usual change of an output is between 1e-2 and 1.
+    assert!((1e-4..1e-2).contains(&after.prediction_error), "{after:?}");
 }
 
 #[test]

@@ -155,8 +155,10 @@ objects! {
         age: u64 = learned.age,
         /// how often one had to be given up
         given_up: u64 = learned.closed,
-        /// the largest part by which an answer of the models may be wrong
-        quality: Option<f64> = learned.first.map(|_| learned.quality),
+        /// how many outputs were predicted by models that had not seen them
+        predictions: u64 = learned.predictions,
+        /// the largest error of these predictions, relative to the output's usual change per step
+        prediction_error: Option<f64> = (learned.predictions > 0).then_some(learned.prediction_error),
     }
 
     pub struct NetSummary(net: &LineNetworkTotals) {
