@@ -546,6 +546,8 @@ pub struct Parameter {
     pub name: String,
     /// `None` where it is not known.
     pub unit: Option<Unit>,
+    /// The value where none is given; `None` where that is not known.
+    pub default: Option<Value>,
 }
 
 impl From<&Spec> for Parameter {
@@ -554,7 +556,7 @@ impl From<&Spec> for Parameter {
             OptionKind::Number { unit, .. } => Unit::parse(unit).ok(),
             _ => None,
         };
-        Parameter { name: spec.name.to_owned(), unit }
+        Parameter { name: spec.name.to_owned(), unit, default: spec.default_value() }
     }
 }
 
@@ -638,8 +640,10 @@ pub struct ReferenceEntry {
     pub parameters: &'static [Spec],
     /// Names of outputs, in the order of `solve`.
     pub columns: &'static [&'static str],
-    /// One row of columns per instant; instants ascend. Instants before 0 occur only where `history`.
-    pub solve: fn(&Options, &[f64]) -> Vec<Vec<f64>>,
+    /// One row of columns per instant, from the time of the start and instants since then, which ascend. The states have
+    /// their start values at the start; equations that depend on time get the time of the clock. Instants before 0 occur
+    /// only where `history`.
+    pub solve: fn(&Options, f64, &[f64]) -> Vec<Vec<f64>>,
     /// Whether it can be continued to before the start.
     pub history: bool,
 }

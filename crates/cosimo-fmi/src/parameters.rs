@@ -107,10 +107,24 @@ pub(crate) fn known(description: &Description) -> Vec<Parameter> {
         (description.cosimulation.is_some() || !CO_SIMULATION.contains(*name))
             && (description.exchange.is_some() || !MODEL_EXCHANGE.contains(*name))
     };
-    let options = OPTIONS.iter().filter(fits).map(|name| Parameter { name: (*name).to_owned(), unit: None });
-    own.map(|variable| Parameter { name: variable.name.clone(), unit: variable.unit.clone() })
-        .chain(options)
-        .collect()
+    let option = |name: &&str| Parameter { name: (*name).to_owned(), unit: None, default: None };
+    let options = OPTIONS.iter().filter(fits).map(option);
+    let parameter = |variable: &Variable| Parameter {
+        name: variable.name.clone(),
+        unit: variable.unit.clone(),
+        default: default(variable),
+    };
+    own.map(parameter).chain(options).collect()
+}
+
+/// The start value of a scalar number.
+fn default(variable: &Variable) -> Option<Value> {
+    let number = matches!(variable.kind, VariableType::Float64 | VariableType::Float32)
+        || bounds(variable.kind).is_some();
+    match &variable.start[..] {
+        [start] if number && variable.dimensions.is_empty() => start.trim().parse().ok().map(Value::Number),
+        _ => None,
+    }
 }
 
 pub(crate) fn read(

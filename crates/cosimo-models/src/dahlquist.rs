@@ -44,7 +44,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "both test equations, monolithic, by the matrix exponential",
     parameters: &[LAMBDA, C, MU, D, X10, X20],
     columns: &["x1", "x2"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let a = numbers(options, ["lambda", "c", "d", "mu"]);
         let start = numbers(options, ["x10", "x20"]);
         monolithic(&a, &start, instants, <[f64]>::to_vec)

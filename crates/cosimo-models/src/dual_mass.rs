@@ -145,7 +145,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "monolithic dual mass, by the matrix exponential",
     parameters: &[M1, K1, D1, M2, K2, D2, KC, DC, X10, V10, X20, V20],
     columns: &["x1", "v1", "x2", "v2", "f"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let [m1, k1, d1, m2, k2, d2, kc, dc] =
             numbers(options, ["m1", "k1", "d1", "m2", "k2", "d2", "kc", "dc"]);
         #[rustfmt::skip]

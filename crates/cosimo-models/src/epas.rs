@@ -382,7 +382,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "monolithic steering, by RK4 with steps of 1e-5 s",
     parameters: Car::PARAMETERS,
     columns: &["ds", "ws", "xR", "vR", "dm", "wm", "xw", "vw", "vy", "wz", "Fr", "Tb", "Tp", "Fb"],
-    solve: |options, instants| {
+    solve: |options, start, instants| {
         let car = Car::of(options);
         let f = |t: f64, z: &[f64; STATES]| {
             let forces = car.forces(z);
@@ -396,11 +396,11 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             let whole =
                 if (position - position.round()).abs() < 1e-6 { position.round() } else { position.floor() };
             while done < whole as u64 {
-                z = rk4(f, done as f64 * FINE, &z, FINE);
+                z = rk4(f, start + done as f64 * FINE, &z, FINE);
                 done += 1;
             }
             let rest = (position - whole) * FINE;
-            let here = if rest > 1e-6 * FINE { rk4(f, done as f64 * FINE, &z, rest) } else { z };
+            let here = if rest > 1e-6 * FINE { rk4(f, start + done as f64 * FINE, &z, rest) } else { z };
             let forces = car.forces(&here);
             here.iter()
                 .copied()

@@ -60,7 +60,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "the loop solved for its gains, y1 = x / (1 - a b), and the lag by the exponential",
     parameters: &[A, B, T, X0],
     columns: &["x", "y1", "y2"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let [a, b, lag, x0] = numbers(options, ["a", "b", "T", "x0"]);
         let through = 1.0 / (1.0 - a * b); // infinite where there is no solution
         monolithic(&[(b * through - 1.0) / lag], &[x0], instants, |x| {

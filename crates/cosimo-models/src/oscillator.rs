@@ -58,7 +58,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "monolithic damped oscillator, by the matrix exponential",
     parameters: &[M, C, K, X0, V0],
     columns: &["x", "v", "F"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let [m, c, k, x0, v0] = numbers(options, ["m", "c", "k", "x0", "v0"]);
         let a = [0.0, 1.0, -k / m, -c / m];
         monolithic(&a, &[x0, v0], instants, |x| vec![x[0], x[1], -(c * x[1] + k * x[0])])

@@ -157,7 +157,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "pendulum and oscillator, monolithic, by Dormand-Prince at a tolerance of 1e-12",
     parameters: &[M1, L, G, M2, C, K, D, PHI0, X0],
     columns: &["X", "V", "x", "v"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let bob = Bob::of(options);
         let Linear { a, b, initial, .. } = oscillator(options);
         let f = |z: &[f64; 4]| {
@@ -177,7 +177,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
 pub(crate) const REFERENCE_LINEAR: ReferenceEntry = ReferenceEntry {
     name: "pendulum-linear",
     summary: "pendulum and oscillator for small angles, monolithic, by the matrix exponential",
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let (one, two) = (linearised(options), oscillator(options));
         let row = |near: &Linear, order: [usize; 2]| {
             let mut row = [0.0; 4];

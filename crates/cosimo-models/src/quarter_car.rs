@@ -288,7 +288,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     history: false,
 };
 
-fn solve(options: &Options, instants: &[f64]) -> Vec<Vec<f64>> {
+fn solve(options: &Options, _: f64, instants: &[f64]) -> Vec<Vec<f64>> {
     let (strut, chassis, wheel) = (Strut::of(options), CarBody::chassis(options), CarBody::wheel(options));
     let force = |x: &[f64; 4]| strut.force(x[0] - x[2], x[1] - x[3]);
     let f = |x: &[f64; 4]| {

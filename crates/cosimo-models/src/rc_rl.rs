@@ -49,7 +49,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "monolithic circuit, by the matrix exponential",
     parameters: &[R1, C, V0, R2, L, V_START, I_START],
     columns: &["v", "i", "P"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let [r1, c, v0, r2, l] = numbers(options, ["R1", "C", "V0", "R2", "L"]);
         // The third state is the constant 1, which carries the source.
         #[rustfmt::skip]

@@ -206,9 +206,10 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "all three masses, monolithic, with a spring between first and second, by the matrix exponential",
     parameters: &[M1, M2, M3, B, K1, K2, F, T0, V0, K],
     columns: &["x1", "v1", "x2", "v2", "x3", "v3", "e"],
-    solve: |options, instants| {
+    solve: |options, start, instants| {
         let [m1, m2, m3, b, k1, k2, force, begins, velocity, k] =
             numbers(options, ["M1", "M2", "M3", "B", "K1", "K2", "F", "t0", "v0", "k"]);
+        let begins = (begins - start).max(0.0);
         // The seventh state is 1, for the force.
         #[rustfmt::skip]
         let a = |force: f64| [
@@ -221,11 +222,11 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
         ];
         let row = |x: &[f64]| [&x[..6], &[k * (x[0] - x[2])]].concat();
-        let start = [0.0, velocity, 0.0, 0.0, 0.0, 0.0, 1.0];
-        let pushed = monolithic(&a(0.0), &start, &[begins], |x| x.to_vec()).concat();
+        let initial = [0.0, velocity, 0.0, 0.0, 0.0, 0.0, 1.0];
+        let pushed = monolithic(&a(0.0), &initial, &[begins], |x| x.to_vec()).concat();
         let (before, after) = instants.split_at(instants.partition_point(|t| *t <= begins));
         let since: Vec<f64> = after.iter().map(|t| t - begins).collect();
-        let mut rows = monolithic(&a(0.0), &start, before, row);
+        let mut rows = monolithic(&a(0.0), &initial, before, row);
         rows.extend(monolithic(&a(force), &pushed, &since, row));
         rows
     },

@@ -141,7 +141,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "both tanks, monolithic, by Dormand-Prince at a tolerance of 1e-12",
     parameters: &[A1, A2, RHO_G, K, DP0, H10, H20],
     columns: &["h1", "h2", "p1", "q", "P"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let pipe = Pipe::of(options);
         let [a1, a2, rho_g] = numbers(options, ["A1", "A2", "rho_g"]);
         let flow = |[h1, h2]: [f64; 2]| pipe.flow(rho_g * (h1 - h2));

@@ -79,7 +79,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     summary: "rooms and wall, monolithic, by the matrix exponential",
     parameters: &[C1, C2, CW, G1, G2, P1, P2, T10, T20, TW0],
     columns: &["T1", "T2", "Tw", "q1", "q2"],
-    solve: |options, instants| {
+    solve: |options, _, instants| {
         let [c1, c2, cw, g1, g2, p1, p2] = numbers(options, ["C1", "C2", "Cw", "G1", "G2", "P1", "P2"]);
         let [t1, t2, tw] = numbers(options, ["T10", "T20", "Tw0"]);
         // The fourth state is the constant 1, which carries the heating.

@@ -81,11 +81,11 @@ pub(crate) fn reference<const N: usize>(
     times: &[f64],
     registry: &Registry,
 ) -> Result<Vec<[f64; N]>, String> {
-    let (entry, options) = cosimo::reference::entry(system, registry)?;
+    let reference = cosimo::reference::Reference::of(system, registry)?;
     let mut places = [0; N];
     for (place, name) in places.iter_mut().zip(names) {
-        let known = entry.columns.iter().position(|known| *known == name);
+        let known = reference.entry.columns.iter().position(|known| *known == name);
         *place = known.ok_or_else(|| format!("the reference has no `{name}`"))?;
     }
-    Ok((entry.solve)(&options, times).into_iter().map(|row| places.map(|place| row[place])).collect())
+    Ok(reference.columns(times)?.into_iter().map(|row| places.map(|place| row[place])).collect())
 }

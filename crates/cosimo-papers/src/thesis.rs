@@ -348,8 +348,8 @@ impl Bench<'_> {
     }
 
     fn monolithic(&self, system: &System, times: &[f64]) -> Result<Vec<Vec<f64>>, String> {
-        let (entry, options) = cosimo::reference::entry(system, self.registry)?;
-        Ok((entry.solve)(&options, times))
+        let reference = cosimo::reference::Reference::of(system, self.registry)?;
+        reference.columns(times)
     }
 
     /// What the listing in the appendix of the thesis does, as printed: steps before there are enough samples hold

@@ -205,7 +205,7 @@ pub(crate) fn truth_from(initial: [f64; 4], instants: &[f64]) -> Vec<Vec<f64>> {
     let names = ["x10", "v10", "x20", "v20"].map(str::to_owned);
     let given: Vec<_> = names.into_iter().zip(initial.map(Value::Number)).collect();
     let options = Options::resolve(entry.name, entry.parameters, &given).unwrap();
-    (entry.solve)(&options, instants)
+    (entry.solve)(&options, 0.0, instants)
 }
 
 /// Writes what the dual mass did before the start, `size` apart, and returns the line of `[experiment]` that

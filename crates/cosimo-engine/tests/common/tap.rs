@@ -27,7 +27,7 @@ pub(crate) const TAP: SourceEntry = SourceEntry {
             source.strip_prefix("tap:").and_then(|ports| ports.split('|').next()).unwrap_or_default();
         let parameter = |output: &str| {
             let port = port(output.split('=').next().unwrap_or_default());
-            Parameter { name: format!("{}.start", port.name), unit: port.unit }
+            Parameter { name: format!("{}.start", port.name), unit: port.unit, default: None }
         };
         outputs.split_whitespace().map(parameter).collect()
     },

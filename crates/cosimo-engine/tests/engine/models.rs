@@ -219,7 +219,7 @@ fn the_bond_between_tanks_carries_the_power_of_the_reference() {
     let entry = registry.references.iter().find(|entry| entry.name == "tanks").unwrap();
     let options = cosimo::core::Options::resolve("tanks", entry.parameters, &[]).unwrap();
     let instants: Vec<f64> = (0..=5000).map(|i| f64::from(i) * 1e-3).collect();
-    let power: Vec<f64> = (entry.solve)(&options, &instants).iter().map(|row| row[4]).collect();
+    let power: Vec<f64> = (entry.solve)(&options, 0.0, &instants).iter().map(|row| row[4]).collect();
     let energy: f64 = power.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]) * 1e-3).sum();
     let mut run = start(&text, 1);
     crate::common::run_to_the_end(&mut run);

@@ -35,7 +35,7 @@ pub(crate) fn parameters(name: &str) -> &'static [Spec] {
 pub(crate) fn reference(name: &str, given: &[(&str, f64)], instants: &[f64]) -> Vec<Vec<f64>> {
     let reference = REFERENCES.iter().find(|reference| reference.name == name).unwrap();
     let given: Vec<_> = given.iter().map(|(key, value)| ((*key).into(), Value::Number(*value))).collect();
-    (reference.solve)(&Options::resolve(name, reference.parameters, &given).unwrap(), instants)
+    (reference.solve)(&Options::resolve(name, reference.parameters, &given).unwrap(), 0.0, instants)
 }
 
 pub(crate) fn time(seconds: f64) -> Time {

@@ -93,7 +93,7 @@ static QUARTER_CAR: ReferenceEntry = ReferenceEntry {
     summary: "both masses",
     parameters: &[],
     columns: &["vc", "vw", "F"],
-    solve: |_, _| Vec::new(),
+    solve: |_, _, _| Vec::new(),
     history: false,
 };
 

@@ -8,6 +8,7 @@ mod formats;
 mod gate;
 #[cfg(feature = "plot")]
 mod overlay;
+mod reference;
 mod results;
 mod saved;
 mod sealed;
