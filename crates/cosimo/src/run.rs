@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cosimo_analysis::error_bars::{
-    ACCURACY, Accuracy, AccuracyOptions, ErrorBars, RunCompanions, StepCallback,
-};
+use cosimo_analysis::error_bars::{ACCURACY, Accuracy, ErrorBars as Bars};
 use cosimo_core::Time;
 use cosimo_engine::{Plan, RunError, Summary};
 use cosimo_record::{Files, MemoryRecorder, RowCount, Tee};
@@ -15,10 +13,11 @@ use cosimo_system::Problem;
 
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Moment, Observer, RunEnd, RunStart, SavedState, Warn, When, save};
+use crate::observers::error_bars::{ErrorBars, NONE};
 use crate::observers::{RealTime, Reference};
 use crate::open::LoadedSystem;
 use crate::outcome::Outcome;
-use crate::simulation::{RepetitionWatch, RunInputs, Simulation};
+use crate::simulation::{RunInputs, Simulation};
 use crate::ticker::Ticker;
 use crate::{input_files, output_files};
 
@@ -49,59 +48,8 @@ pub struct Run<'o> {
     failure: Option<Error>,
     /// An FMU may change the working folder.
     folder: Option<PathBuf>,
-    error_bars: ErrorBarsOfRun<'o>,
-}
-
-/// Companions of the run, and what is wanted of them.
-struct ErrorBarsOfRun<'o> {
-    wanted: f64,
-    bars: ErrorBars,
-    watch: RepetitionWatch<'o>,
-    /// The reason where there are none.
-    companions: Result<Box<RunCompanions>, String>,
-}
-
-impl<'o> ErrorBarsOfRun<'o> {
-    fn start(
-        run: &cosimo_engine::Run,
-        inputs: &RunInputs,
-        (bars, wanted): (ErrorBars, Option<f64>),
-        watch: RepetitionWatch<'o>,
-        reason_against: Option<&str>,
-    ) -> ErrorBarsOfRun<'o> {
-        let companions = match (bars, reason_against) {
-            (ErrorBars::Off, _) => Err("no error bars were requested".to_owned()),
-            (_, Some(reason)) => Err(reason.to_owned()),
-            _ => RunCompanions::start(run, &inputs.system, &inputs.registry).map(Box::new),
-        };
-        ErrorBarsOfRun { wanted: wanted.unwrap_or(ACCURACY), bars, watch, companions }
-    }
-
-    /// The verdict about a run that ended, and the time it took to find it.
-    fn finish(
-        self,
-        inputs: &RunInputs,
-        summary: &Summary,
-        failed: bool,
-        (elapsed, interrupted): (Duration, &AtomicBool),
-    ) -> Accuracy {
-        let ErrorBarsOfRun { wanted, bars, watch, companions } = self;
-        let mut accuracy = match companions {
-            Err(reason) => Accuracy::unknown(wanted, reason),
-            Ok(_) if failed => Accuracy::unknown(wanted, "the run failed".into()),
-            Ok(companions) => {
-                let bars = if summary.finished { bars } else { ErrorBars::Coarse };
-                let watch = |which| -> StepCallback<'_> {
-                    let mut callback = watch(which);
-                    Box::new(move |run| callback(run) && !interrupted.load(Ordering::Relaxed))
-                };
-                let options = AccuracyOptions { wanted, bars, watch: &watch };
-                companions.finish(&inputs.registry, &options, elapsed)
-            }
-        };
-        accuracy.explain(summary);
-        accuracy
-    }
+    /// The wanted error of signals.
+    accuracy: f64,
 }
 
 impl std::fmt::Debug for Run<'_> {
@@ -118,7 +66,7 @@ impl<'o> Run<'o> {
         open_to_changes: bool,
     ) -> Result<Run<'o>, Error> {
         let LoadedSystem { files: texts, system, plan } = loaded;
-        let reason_against = if simulation.resumed.is_some() {
+        let against = if simulation.resumed.is_some() {
             Some("the run was resumed from a checkpoint, and companions begin at the start")
         } else if simulation.real_time.is_some() {
             Some("companions would disturb a run in real time")
@@ -127,7 +75,11 @@ impl<'o> Run<'o> {
         } else {
             None
         };
-        let (bars, watch) = ((simulation.error_bars, simulation.accuracy), simulation.repetitions);
+        let accuracy = simulation.accuracy.unwrap_or(ACCURACY);
+        let bars = (simulation.error_bars != Bars::Off).then(|| {
+            let watch = simulation.repetitions;
+            ErrorBars::new((simulation.error_bars, accuracy), watch, simulation.interrupted, against)
+        });
         let (from, saved) = simulation.resumed.unzip();
         let inputs = RunInputs {
             what: simulation.what,
@@ -139,9 +91,10 @@ impl<'o> Run<'o> {
             command: simulation.command,
             resumed: from,
         };
-        // Checkpoints first: what keeps a run from being saved is told before any file is made. All others look at a
+        // Checkpoints before all that makes files: what keeps a run from being saved is told first. All others look at a
         // communication point when the wall clock has come to it.
-        let own: [Option<Box<dyn Observer + 'o>>; 3] = [
+        let own: [Option<Box<dyn Observer + 'o>>; 4] = [
+            bars.map(|observer| Box::new(observer) as _),
             simulation.checkpointing.map(|observer| Box::new(observer) as _),
             Reference::of(&inputs.system).map(|observer| Box::new(observer) as _),
             simulation.real_time.map(|factor| Box::new(RealTime::new(factor)) as _),
@@ -190,7 +143,6 @@ impl<'o> Run<'o> {
         };
         let from = run.time().seconds();
         let folder = std::env::current_dir().ok();
-        let error_bars = ErrorBarsOfRun::start(&run, &inputs, bars, watch, reason_against);
         Ok(Run {
             run,
             inputs,
@@ -202,7 +154,7 @@ impl<'o> Run<'o> {
             memory,
             failure: None,
             folder,
-            error_bars,
+            accuracy,
         })
     }
 
@@ -237,12 +189,7 @@ impl<'o> Run<'o> {
             return Err(error.clone());
         }
         let stepped = match self.run.step() {
-            Ok(()) => {
-                if let Ok(companions) = &mut self.error_bars.companions {
-                    companions.look(&self.run);
-                }
-                self.observers.look(&mut self.run, &self.inputs, false)
-            }
+            Ok(()) => self.observers.look(&mut self.run, &self.inputs, false),
             Err(error) => Err(error.into()),
         };
         stepped.inspect_err(|error| self.failure = Some(error.clone()))
@@ -324,18 +271,11 @@ impl<'o> Run<'o> {
         // Whatever happened, the rows so far must be readable. A run whose rows are lost has failed, however it ended.
         let closed = self.run.finish().map_err(|error| Error::from(RunError::Record(error)));
         let failure = self.failure.take().or(closed.err());
-        let (summary, wall_time) = (self.run.summary(), self.begun.elapsed());
-        let accuracy = self.error_bars.finish(
-            &self.inputs,
-            &summary,
-            failure.is_some(),
-            (wall_time, self.observers.interrupted),
-        );
         let mut outcome = Outcome {
-            summary,
-            accuracy,
-            wall_time,
-            wall_time_of_error_bars: self.begun.elapsed().saturating_sub(wall_time),
+            summary: self.run.summary(),
+            accuracy: Accuracy::unknown(self.accuracy, NONE.into()),
+            wall_time: self.begun.elapsed(),
+            wall_time_of_error_bars: Duration::ZERO,
             from: self.from,
             results: self.results.iter().cloned().zip(self.rows.iter().map(RowCount::rows)).collect(),
             table: self.memory.as_ref().map(MemoryRecorder::table),

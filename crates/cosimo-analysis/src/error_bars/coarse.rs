@@ -296,7 +296,6 @@ impl<'a> Comparison<'a> {
         while row < end {
             let next = (row + 2).min(end);
             two.advance(self.rows.time(next))?;
-            self.found.steps_of_companions += 1;
             let four = if next == end {
                 let group = from / 4;
                 let cut = CUT_EARLY.contains(&group) || group % CUT_EVERY == 0 && group > 0;
@@ -359,6 +358,7 @@ impl<'a> Comparison<'a> {
             if fine.advance(self.rows.time(row)).is_err() {
                 return;
             }
+            self.found.steps_of_companions = fine.steps;
             let values = self.rows.values(row);
             for (signal, found) in self.found.maxima.iter_mut().enumerate() {
                 let jumped =
@@ -384,6 +384,8 @@ impl<'a> Comparison<'a> {
                 self.merge(end, last);
             }
         }
+        let merged = [&self.two, &self.four].into_iter().flatten().map(|companion| companion.steps);
+        self.found.steps_of_companions += merged.sum::<u64>();
         self.found
     }
 }

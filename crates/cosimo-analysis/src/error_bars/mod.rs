@@ -86,6 +86,8 @@ pub struct Accuracy {
     pub wanted: f64,
     /// Which companions it rests on.
     pub companions: CompanionSet,
+    /// Steps of the companions beside the run; those of the run itself are not among them.
+    pub companion_steps: u64,
     /// Why there are none, or no others.
     pub reason: Option<String>,
     /// The worst first.
@@ -177,7 +179,9 @@ impl RunCompanions {
         let topology = &run.layout().topology;
         let driven = (0..topology.shape.inputs).any(|input| !topology.couplings.terms(input).is_empty());
         if run.net().is_none() && !driven && topology.byte_connections.is_empty() {
-            return Err("no components are coupled, so the result is that of the solver inside the component".into());
+            return Err(
+                "no components are coupled, so the result is that of the solver inside the component".into(),
+            );
         }
         RunCompanions::of_any(run, system, registry)
     }
@@ -220,6 +224,7 @@ impl RunCompanions {
         let first = found.judge(&signals, wish.wanted);
         let mut accuracy = Accuracy::new(wish.wanted, CompanionSet::Coarse, first.clone(), connections);
         accuracy.keep_recorded(&signals);
+        let companion_steps = found.steps_of_companions;
         let expected = elapsed.mul_f64(FINE_STEPS);
         let repeats = match wish.bars {
             ErrorBars::Fine => true,
@@ -249,6 +254,7 @@ impl RunCompanions {
                 seconds(expected.as_secs_f64())
             ));
         }
+        accuracy.companion_steps = companion_steps;
         accuracy
     }
 }
@@ -367,6 +373,7 @@ impl Accuracy {
     pub fn unknown(wanted: f64, reason: String) -> Accuracy {
         let mut accuracy = Accuracy::new(wanted, CompanionSet::None, Vec::new(), Vec::new());
         accuracy.verdict = AccuracyVerdict::Unknown;
+        accuracy.words = format!("unknown: {reason}.");
         accuracy.reason = Some(reason);
         accuracy
     }
@@ -395,6 +402,7 @@ impl Accuracy {
             words: String::new(),
             wanted,
             companions,
+            companion_steps: 0,
             reason: None,
             signals,
             connections,

@@ -253,8 +253,10 @@ fn scenarios_are_told_and_recorded() {
     std::fs::write(folder.join("s.toml"), actions).unwrap();
     let args = ["run", "system.toml", "--scenario", "s.toml", "--stop", "0.4", "--out", "rows.csv"];
     let told = run(&folder, &[&args[..], &["--summary-json", "s.json", "--report", "r.html"]].concat());
-    let lines: Vec<&str> =
-        told.lines().filter(|line| line.starts_with("scenario") || line.starts_with("energy balance")).collect();
+    let lines: Vec<&str> = told
+        .lines()
+        .filter(|line| line.starts_with("scenario") || line.starts_with("energy balance"))
+        .collect();
     assert!(lines[0] == "scenario: at t = 0.1 s sensor sticks" && lines.len() == 4, "{told}");
     assert!(lines[3].contains("The scenario changed signals of `strut`"), "{told}");
     let json = std::fs::read_to_string(folder.join("s.json")).unwrap();

@@ -83,10 +83,7 @@ fn a_summary_says_which_bond_is_worst_and_which_carry_nothing() {
     let alone = summary(false, Vec::new(), &[]);
     let wired = summary(true, Vec::new(), &[]);
     let idle = summary(true, vec![bond("idle", 0.0, 0.0)], &[]);
-    assert!(
-        alone.is_empty() && wired.contains("no power bond"),
-        "{alone} {wired}"
-    );
+    assert!(alone.is_empty() && wired.contains("no power bond"), "{alone} {wired}");
     assert!(idle.contains("no power is transmitted by `idle`") && !idle.contains("No power is"), "{idle}");
     let bonds = || vec![bond("good", 1.0, 1e-5), bond("bad", 1.0, 5e-3), bond("idle", 0.0, 0.0)];
     let mixed = summary(true, bonds(), &[]);

@@ -2,6 +2,7 @@
 
 mod certificate_file;
 mod checkpointing;
+pub(crate) mod error_bars;
 #[cfg(feature = "report")]
 mod html_report;
 mod real_time;

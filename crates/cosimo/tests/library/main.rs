@@ -3,6 +3,7 @@
 #[path = "../../../cosimo-engine/tests/common/mod.rs"]
 mod common;
 
+mod error_bars;
 mod fmpy;
 mod formats;
 mod gate;
