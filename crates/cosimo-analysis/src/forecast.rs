@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use cosimo_core::Registry;
+use cosimo_core::math;
 use cosimo_core::registry::number_text;
 use cosimo_core::trial::Crash;
 use cosimo_engine::Run;
@@ -241,7 +242,7 @@ fn exchanged(system: &System, registry: &Registry, run: &mut Run, size: f64) -> 
 
 /// To two digits, never up.
 fn rounded_down(value: f64) -> f64 {
-    let digits = 10f64.powf(value.log10().floor() - 1.0);
+    let digits = math::powf(10.0, math::log10(value).floor() - 1.0);
     let rounded = (value / digits).floor() * digits;
     // As text and back, so that 3.5e-3 is 3.5e-3 and not its neighbour.
     format!("{rounded:.1e}").parse().unwrap_or(rounded)
@@ -251,7 +252,7 @@ impl Forecast {
     /// The warning of `check` about an unstable step. None with step control, which may choose smaller steps, and none where
     /// a disturbance does not even double in the whole run, as the slow growth of undamped motion with held inputs.
     pub fn problem(&self, system: &System) -> Option<Problem> {
-        let growth = self.radius.ln() * self.steps as f64;
+        let growth = math::ln(self.radius) * self.steps as f64;
         if self.stable || self.varies || growth < std::f64::consts::LN_2 {
             return None;
         }

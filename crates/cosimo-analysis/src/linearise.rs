@@ -3,6 +3,7 @@
 //! a cut with held inputs, also of one that does not exist yet.
 
 use cosimo_core::Registry;
+use cosimo_core::math;
 use cosimo_engine::{Run, RunError, plan};
 use cosimo_system::{EndRule, MethodConfig, Problem, System, in_one_line};
 
@@ -167,7 +168,12 @@ fn augmented(step: &Matrix, states: usize) -> Matrix {
 
 fn distance_from_one(matrix: &Matrix) -> Option<f64> {
     let values = Eigen::of(matrix)?.values;
-    Some(values.iter().map(|value| ((value.re - 1.0).powi(2) + value.im.powi(2)).sqrt()).fold(0.0, f64::max))
+    Some(
+        values
+            .iter()
+            .map(|value| (math::powi(value.re - 1.0, 2) + math::powi(value.im, 2)).sqrt())
+            .fold(0.0, f64::max),
+    )
 }
 
 /// log(M) times a factor, by the series of log(1 + E), which converges where the eigenvalues of E are below 1.
@@ -201,8 +207,8 @@ pub fn exponential(matrix: &Matrix, h: f64) -> Matrix {
     let norm = (0..n)
         .map(|row| (0..n).map(|column| (matrix[(row, column)] * h).abs()).sum::<f64>())
         .fold(0.0, f64::max);
-    let halvings = if norm > 0.5 { (norm / 0.5).log2().ceil() as i32 } else { 0 };
-    let part = h * 0.5f64.powi(halvings);
+    let halvings = if norm > 0.5 { math::log2(norm / 0.5).ceil() as i32 } else { 0 };
+    let part = h * math::powi(0.5, halvings);
     let small = matrix.map(|entry| entry * part);
     let mut term = Matrix::identity(n);
     let mut sum = Matrix::identity(n);

@@ -1,6 +1,7 @@
 //! How errors fall with the step size: the slope of log(error) over log(size), by least squares. Errors are those against
 //! a monolithic reference, or where there is none the differences of neighbouring sizes (Richardson), which fall alike.
 
+use cosimo_core::math;
 use cosimo_core::{PowerVariable, Registry};
 use cosimo_system::{Choice, EndRule, System};
 
@@ -76,7 +77,7 @@ pub fn measure(
         return Err(OrderError::TooShort(duration, size));
     }
     let steps = steps as usize;
-    let sizes: Vec<f64> = (0..=halvings).map(|k| size * 0.5f64.powi(k as i32)).collect();
+    let sizes: Vec<f64> = (0..=halvings).map(|k| size * math::powi(0.5, k as i32)).collect();
     let mut names = Vec::new();
     let mut runs = Vec::new();
     for (k, &size) in sizes.iter().enumerate() {
@@ -134,7 +135,7 @@ fn compare(
 
 /// The slope; NaN where an error is no positive number, since then there is nothing to take a logarithm of.
 pub fn slope(sizes: &[f64], errors: &[f64]) -> f64 {
-    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let logs = |values: &[f64]| values.iter().map(|value| math::ln(*value)).collect::<Vec<_>>();
     let (x, y) = (logs(sizes), logs(errors));
     if y.iter().any(|log| !log.is_finite()) {
         return f64::NAN;

@@ -6,6 +6,7 @@
 //! impulse responses over several steps (Ho & Kalman 1966).
 
 use cosimo_core::PowerVariable;
+use cosimo_core::math;
 use cosimo_engine::{Layout, Run, RunError};
 use serde::Serialize;
 
@@ -223,10 +224,10 @@ fn even_out(answers: &mut [Matrix]) -> f64 {
             Matrix::from_fn(rows, columns, |row, column| answer[(row, column)] / (reach[row] * push[column]));
     }
     let (middle, last) = (answers[HORIZON - 1].largest(), answers[2 * HORIZON - 1].largest());
-    let growth = (last / middle).powf(1.0 / HORIZON as f64);
+    let growth = math::powf(last / middle, 1.0 / HORIZON as f64);
     let growth = if growth.is_finite() && growth > 1e-3 { growth } else { 1.0 };
     for (step, answer) in answers.iter_mut().enumerate() {
-        let factor = growth.powi(-(step as i32));
+        let factor = math::powi(growth, -(step as i32));
         *answer = answer.map(|entry| entry * factor);
     }
     growth
@@ -317,7 +318,7 @@ impl Limit {
 
 /// The largest stable step, looked for from `search.from` downwards and upwards.
 pub fn limit(run: &mut Run, search: &NeutralStepSearch) -> Result<Limit, StabilityError> {
-    let rate = |radius: f64, size: f64| radius.ln() / size;
+    let rate = |radius: f64, size: f64| math::ln(radius) / size;
     let mut from = search.from;
     let mut before: Option<f64> = None;
     for _ in 0..24 {

@@ -2,6 +2,8 @@
 //!
 //! Deliberately for a handful of states: no blocks, no balancing, no structure.
 
+use crate::math;
+
 /// After scaling, Z has at most this norm.
 const NORM: f64 = 0.5;
 
@@ -106,8 +108,8 @@ pub fn pseudo_invert(
                 }
                 still = false;
                 let ratio = (qq - pp) / (2.0 * pq);
-                let tangent = ratio.signum() / (ratio.abs() + ratio.hypot(1.0));
-                let cosine = 1.0 / tangent.hypot(1.0);
+                let tangent = ratio.signum() / (ratio.abs() + math::hypot(ratio, 1.0));
+                let cosine = 1.0 / math::hypot(tangent, 1.0);
                 let sine = cosine * tangent;
                 for (values, height) in [(&mut *matrix, rows), (&mut *turned, columns)] {
                     for row in 0..height {
@@ -161,7 +163,7 @@ pub fn phi(n: usize, top: usize, a: &[f64], h: f64, table: &mut [f64], work: &mu
         norm /= 2.0;
         doublings += 1;
     }
-    let scale = 0.5f64.powi(doublings);
+    let scale = math::powi(0.5, doublings);
     for (scaled, entry) in scaled.iter_mut().zip(a) {
         *scaled = h * entry * scale;
     }
@@ -192,7 +194,7 @@ pub fn phi(n: usize, top: usize, a: &[f64], h: f64, table: &mut [f64], work: &mu
                     *sum += factor * entry;
                 }
             }
-            let half = 0.5f64.powi(k as i32);
+            let half = math::powi(0.5, k as i32);
             for (entry, sum) in table[k * square..].iter_mut().zip(&*product) {
                 *entry = half * sum;
             }
@@ -286,7 +288,7 @@ pub fn logarithm(n: usize, matrix: &[f64], into: &mut [f64], work: &mut [f64]) -
         add_identity(n, &mut into[..square], 1.0 / (2 * term + 1) as f64);
     }
     multiply(n, n, z, &into[..square], scratch);
-    let factor = 2.0 * 2.0f64.powi(roots as i32);
+    let factor = 2.0 * math::powi(2.0, roots as i32);
     for (into, entry) in into[..square].iter_mut().zip(&*scratch) {
         *into = factor * entry;
     }
@@ -388,10 +390,10 @@ mod tests {
     fn scalars_agree_with_the_closed_forms() {
         for z in [-80.0, -3.0, -1.0, 0.7, 2.0, 9.0f64] {
             let table = table(1, 3, &[z / 0.1], 0.1);
-            let one = z.exp_m1() / z;
+            let one = math::exp_m1(z) / z;
             let two = (one - 1.0) / z;
             let three = (two - 0.5) / z;
-            for (k, wanted) in [z.exp(), one, two, three].into_iter().enumerate() {
+            for (k, wanted) in [math::exp(z), one, two, three].into_iter().enumerate() {
                 assert!(
                     (table[k] - wanted).abs() <= 4e-15 * (1.0 + z.abs()) * wanted.abs().max(1e-30),
                     "phi_{k}({z})"

@@ -18,6 +18,7 @@ pub mod line;
 pub mod linear_model;
 pub mod link;
 pub mod markup;
+pub mod math;
 pub mod method;
 pub mod printable;
 pub mod recorder;

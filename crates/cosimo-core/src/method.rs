@@ -463,6 +463,7 @@ pub trait Trial {
 /// Turns the error indicator into a factor for the step size.
 ///
 /// ```
+/// use cosimo_core::math;
 /// use cosimo_core::method::StepController;
 ///
 /// /// The step size for which the error would have been 1.
@@ -470,7 +471,7 @@ pub trait Trial {
 ///
 /// impl StepController for Integral {
 ///     fn factor(&self, _: &[f64], error: f64, order: u32) -> f64 {
-///         error.powf(-1.0 / f64::from(order))
+///         math::powf(error, -1.0 / f64::from(order))
 ///     }
 /// }
 /// assert_eq!(Integral.factor(&[], 4.0, 2), 0.5);

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::math;
+
 /// Exponents of kg, m, s, A, K, mol, cd.
 pub type Dimension = [i8; 7];
 
@@ -193,7 +195,7 @@ impl Unit {
                     for (sum, part) in dimension.iter_mut().zip(d) {
                         *sum += part * exponent * sign;
                     }
-                    factor *= f64::powi(f, i32::from(exponent * sign));
+                    factor *= math::powi(f, i32::from(exponent * sign));
                     rest = &rest[end..];
                 }
             }

@@ -450,7 +450,7 @@ fn number(variable: &Variable, value: &Value) -> Option<f64> {
         (VariableType::Enumeration, Value::Number(number)) => {
             let known =
                 variable.items.is_empty() || variable.items.iter().any(|(_, value)| *value as f64 == *number);
-            (known && number.fract() == 0.0 && number.abs() < 2f64.powi(31)).then_some(*number)
+            (known && number.fract() == 0.0 && number.abs() < 2_147_483_648.0).then_some(*number)
         }
         (kind, Value::Number(number)) => {
             let (least, most) = bounds(kind)?;

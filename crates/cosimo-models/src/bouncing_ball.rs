@@ -3,6 +3,7 @@
 //!
 //! Height and velocity are states, outputs and start parameters at once: one name, one variable.
 
+use cosimo_core::math;
 use cosimo_core::registry::Range;
 use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::{Event, Hybrid, ModelPoint, OutputKind, Quantity, Tangent, Unknown};
@@ -53,7 +54,7 @@ impl BouncingBall {
         let speed = (self.velocity * self.velocity + 2.0 * self.gravity * self.height).sqrt();
         let (since, height, velocity) = match count {
             0 => (t, self.height, self.velocity),
-            _ => (t - bounces[count - 1], 0.0, speed * self.restitution.powi(count as i32)),
+            _ => (t - bounces[count - 1], 0.0, speed * math::powi(self.restitution, count as i32)),
         };
         (
             height + velocity * since - self.gravity * since * since / 2.0,

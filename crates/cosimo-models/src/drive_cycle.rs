@@ -8,6 +8,7 @@
 
 use std::f64::consts::TAU;
 
+use cosimo_core::math;
 use cosimo_core::{Interface, Port};
 use cosimo_native::{Hybrid, Model, ModelPoint, NativeHybrid, Tangent};
 
@@ -175,8 +176,8 @@ impl Car {
         let mut slope = (0.0, 0.0);
         for (height, length) in [(self.hill1, self.wave1), (self.hill2, self.wave2)] {
             let (turn, per) = (TAU / length * x, TAU / length);
-            slope.0 += height * per * turn.sin();
-            slope.1 += height * per * per * turn.cos();
+            slope.0 += height * per * math::sin(turn);
+            slope.1 += height * per * per * math::cos(turn);
         }
         slope
     }
@@ -198,7 +199,7 @@ impl Model for Car {
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
         let (slope, _) = self.slope(x[0]);
-        let resistance = self.rolling() * (x[1] / self.v_roll).tanh()
+        let resistance = self.rolling() * math::tanh(x[1] / self.v_roll)
             + self.drag() * x[1] * x[1].abs()
             + self.m * self.g * slope / (1.0 + slope * slope).sqrt();
         dx[0] = x[1];
@@ -212,7 +213,7 @@ impl Model for Car {
     fn tangent(&self, x: &[f64], _u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let (slope, bend) = self.slope(x[0]);
         let size = 1.0 + slope * slope;
-        let tanh = (x[1] / self.v_roll).tanh();
+        let tanh = math::tanh(x[1] / self.v_roll);
         let by_way = self.m * self.g * bend / (size * size.sqrt());
         let by_speed = self.rolling() * (1.0 - tanh * tanh) / self.v_roll + 2.0 * self.drag() * x[1].abs();
         let resistance = by_way * along.x[0] + (by_speed + self.friction) * along.x[1];

@@ -1,5 +1,6 @@
 //! A lag with an input that may jump, T x' = u - x. The difference u - x is an output too, with direct feed-through.
 
+use cosimo_core::math;
 use cosimo_core::{Interface, Port};
 use cosimo_native::{Model, Quantity, Tangent, Unknown};
 
@@ -69,5 +70,5 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
 
 /// The lag at time `t` after it was at `x0`, under a constant input. After a jump of the input, start again from there.
 pub fn lagging(t: f64, x0: f64, u: f64, lag: f64) -> f64 {
-    u + (x0 - u) * (-t / lag).exp()
+    u + (x0 - u) * math::exp(-t / lag)
 }

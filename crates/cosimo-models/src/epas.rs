@@ -7,6 +7,7 @@
 
 use std::f64::consts::PI;
 
+use cosimo_core::math;
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::solver::MICRO_STEPS;
@@ -150,8 +151,8 @@ impl Car {
     }
 
     fn pushes(&self, t: f64, z: &[f64; STATES], pinion: f64) -> Pushes {
-        let target = self.amplitude * (2.0 * PI * (SWEEP[0] * t + SWEEP[1] * t * t)).sin();
-        let dry = |(state, force, speed): (usize, f64, f64)| force * (z[state] / speed).tanh();
+        let target = self.amplitude * math::sin(2.0 * PI * (SWEEP[0] * t + SWEEP[1] * t * t));
+        let dry = |(state, force, speed): (usize, f64, f64)| force * math::tanh(z[state] / speed);
         let assist = self.assist * pinion;
         Pushes {
             driver: DRIVER[0] * target,
@@ -163,7 +164,7 @@ impl Car {
     /// Directional derivative of the pushes along states and pinion torque.
     fn change(&self, z: &[f64; STATES], pinion: f64, along: &[f64; STATES], along_pinion: f64) -> Pushes {
         let dry = |(state, force, speed): (usize, f64, f64)| {
-            let tanh = (z[state] / speed).tanh();
+            let tanh = math::tanh(z[state] / speed);
             force / speed * (1.0 - tanh * tanh) * along[state]
         };
         let free = !self.saturation || (self.assist * pinion).abs() < MOST;

@@ -4,6 +4,7 @@
 //! The paper prints stiffness and damping of the coupling (1000 N/m, 10 N s/m) and the ratio of the eigenvalues, 1e5;
 //! the mass of the oscillator is chosen here so that the ratio comes out: 2.25e-5 kg. With 0.1 kg it is 25.
 
+use cosimo_core::math;
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::linear::monolithic;
@@ -56,7 +57,7 @@ impl Bob {
     }
 
     fn displacement(&self, x: &[f64]) -> [f64; 2] {
-        [self.l * x[0].sin(), self.l * x[0].cos() * x[1]]
+        [self.l * math::sin(x[0]), self.l * math::cos(x[0]) * x[1]]
     }
 
     fn force(&self, x: &[f64], u: &[f64]) -> f64 {
@@ -85,7 +86,7 @@ impl Model for Bob {
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
         dx[0] = x[1];
-        dx[1] = -self.g / self.l * x[0].sin() + self.force(x, u) * x[0].cos() / (self.m * self.l);
+        dx[1] = -self.g / self.l * math::sin(x[0]) + self.force(x, u) * math::cos(x[0]) / (self.m * self.l);
     }
 
     fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
@@ -93,7 +94,7 @@ impl Model for Bob {
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
-        let ([sin, cos], [a, b]) = ([x[0].sin(), x[0].cos()], [along.x[0], along.x[1]]);
+        let ([sin, cos], [a, b]) = ([math::sin(x[0]), math::cos(x[0])], [along.x[0], along.x[1]]);
         y[0] = self.l * cos * a;
         y[1] = self.l * (cos * b - sin * x[1] * a);
         let push = self.k * (along.u[0] - y[0]) + self.d * (along.u[1] - y[1]);
@@ -119,7 +120,7 @@ fn mass(m: f64, c: f64, k: f64, d: f64, place: f64, other: &str) -> Linear {
 /// Gravity as a spring; starts at the same displacement as the nonlinear pendulum.
 fn linearised(options: &Options) -> Linear {
     let Bob { m, l, g, k, d, phi } = Bob::of(options);
-    mass(m, m * g / l, k, d, l * phi.sin(), "oscillator")
+    mass(m, m * g / l, k, d, l * math::sin(phi), "oscillator")
 }
 
 fn oscillator(options: &Options) -> Linear {

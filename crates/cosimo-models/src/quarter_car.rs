@@ -5,6 +5,7 @@
 //! The strut force F is positive when it pulls the chassis down and the wheel up, in both. Signs of coupling
 //! are deliberately left to connections: no model negates an input or output.
 
+use cosimo_core::math;
 use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Interface, Options, Spec};
 use cosimo_native::solver::{EXPLICIT, MICRO_STEPS};
@@ -59,7 +60,7 @@ impl Strut {
             // A square root has the same bits on every platform, a power need not.
             self.dc * v.signum() * v.abs().sqrt()
         } else {
-            self.dc * v.signum() * v.abs().powf(self.p)
+            self.dc * v.signum() * math::powf(v.abs(), self.p)
         }
     }
 
@@ -71,7 +72,7 @@ impl Strut {
         } else if v.abs() < 1e-9 {
             0.0
         } else {
-            self.dc * self.p * v.abs().powf(self.p - 1.0)
+            self.dc * self.p * math::powf(v.abs(), self.p - 1.0)
         }
     }
 }

@@ -2,6 +2,7 @@
 //! where all time that is spent should be the engine's own. No physics, and no states to probe.
 
 use cosimo_core::abilities;
+use cosimo_core::math;
 use cosimo_core::simulator::{Jacobian, Memory, Rollback, SerializeState};
 use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Setup, Simulator, SimulatorError, StepResult, Time, Window,
@@ -26,7 +27,7 @@ pub(crate) const MODELS: &[ModelEntry] = &[ModelEntry {
     summary: "rotates a pair of numbers by an angle at every step; for benchmarks",
     parameters: &[finite("angle", 1e-3, "rad", "rotation per step, for any step size")],
     build: |options| {
-        let (sin, cos) = options.number("angle").sin_cos();
+        let (sin, cos) = math::sin_cos(options.number("angle"));
         let interface = Interface {
             inputs: vec![
                 input("a", "1", "first number to rotate").starting_at(START[0]),

@@ -4,6 +4,7 @@
 //! were chosen: an arm of two rotations, a pump whose flow is set by a proportional controller. Flows are positive into
 //! the line.
 
+use cosimo_core::math;
 use cosimo_core::{Interface, Options, Port, Spec};
 use cosimo_native::{Hybrid, Model, ModelPoint, NativeHybrid, Tangent};
 
@@ -31,14 +32,14 @@ impl Triangle {
     }
 
     fn length(&self, th: f64) -> f64 {
-        (self.a * self.a + self.b * self.b + 2.0 * self.a * self.b * th.sin()).sqrt()
+        (self.a * self.a + self.b * self.b + 2.0 * self.a * self.b * math::sin(th)).sqrt()
     }
 
     /// The lever, that is the derivative of the length by the angle, and its own derivative.
     fn lever(&self, th: f64) -> (f64, f64) {
         let length = self.length(th);
-        let lever = self.a * self.b * th.cos() / length;
-        (lever, -(self.a * self.b * th.sin() + lever * lever) / length)
+        let lever = self.a * self.b * math::cos(th) / length;
+        (lever, -(self.a * self.b * math::sin(th) + lever * lever) / length)
     }
 
     /// The force that holds the weight of the horizontal arm.
@@ -263,7 +264,7 @@ impl Model for Arm {
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
         let [w1, th, w2] = [x[1], x[2], x[3]];
-        let (sin, cos) = th.sin_cos();
+        let (sin, cos) = math::sin_cos(th);
         let both = self.inertia * sin * cos;
         dx[0] = w1;
         dx[1] = (u[1] - self.drag[0] * w1 + 2.0 * both * w1 * w2) / (self.post + self.inertia * cos * cos);
@@ -281,7 +282,7 @@ impl Model for Arm {
     fn tangent(&self, x: &[f64], u: &[f64], along: &Tangent<'_>, dx: &mut [f64], y: &mut [f64]) {
         let [w1, th, w2] = [x[1], x[2], x[3]];
         let [d1, turn, d2] = [along.x[1], along.x[2], along.x[3]];
-        let (sin, cos) = th.sin_cos();
+        let (sin, cos) = math::sin_cos(th);
         let (lever, bend) = self.triangle.lever(th);
         let (both, changed) = (self.inertia * sin * cos, self.inertia * (cos * cos - sin * sin) * turn);
         let inertia = self.post + self.inertia * cos * cos;

@@ -1,5 +1,6 @@
 //! A room with a heater that a relay switches on below one temperature and off above another.
 
+use cosimo_core::math;
 use cosimo_core::{Interface, Port};
 use cosimo_native::{Event, Hybrid, ModelPoint, OutputKind, Quantity, Tangent, Unknown};
 
@@ -32,9 +33,10 @@ impl Thermostat {
             let limit = if on { self.high } else { self.low };
             let share = (limit - goal) / (temperature - goal);
             // Where the goal lies on this side of the limit, the relay stays as it is.
-            let until = if share > 0.0 && share <= 1.0 { from - lag * share.ln() } else { f64::INFINITY };
+            let until =
+                if share > 0.0 && share <= 1.0 { from - lag * math::ln(share) } else { f64::INFINITY };
             if t < until {
-                return (goal + (temperature - goal) * (-(t - from) / lag).exp(), on);
+                return (goal + (temperature - goal) * math::exp(-(t - from) / lag), on);
             }
             (from, temperature, on) = (until, limit, !on);
         }

@@ -18,6 +18,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use cosimo_core::math;
 use cosimo_core::simulator::{Memory, Rollback};
 use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError, StepResult, Time, Window,
@@ -123,7 +124,7 @@ impl Hybrid for Closure {
             return;
         }
         // Central differences: rounding and truncation errors balance at the cube root of the precision.
-        let step = f64::EPSILON.cbrt() * largest(at.x).max(largest(at.u)).max(1.0) / length;
+        let step = math::cbrt(f64::EPSILON) * largest(at.x).max(largest(at.u)).max(1.0) / length;
         let [x, u, back] = &mut *self.perturbed.borrow_mut();
         let mut beside = |step: f64, into: &mut [f64]| {
             x.iter_mut().zip(at.x.iter().zip(along.x)).for_each(|(x, (at, d))| *x = at + step * d);

@@ -3,6 +3,7 @@
 //! Explicit ones take a fixed number of micro steps, because papers on coupling state that number.
 //! Deliberately without error control: what a study of coupling needs is a known inner error.
 
+use cosimo_core::math;
 use cosimo_core::{Inputs, Options, Segment, Spec, Window};
 
 use crate::linear::{Linear, combine};
@@ -208,9 +209,9 @@ impl Flow {
         for i in 0..n {
             let row = &mut self.factors[i * width..(i + 1) * width];
             for j in 0..n {
-                row[j] = h.powi(times as i32) * phi.get(times)[i * n + j];
+                row[j] = math::powi(h, times as i32) * phi.get(times)[i * n + j];
             }
-            let mut scale = h.powi(times as i32 + 1); // q! h^(q + 1 + times)
+            let mut scale = math::powi(h, times as i32 + 1); // q! h^(q + 1 + times)
             for q in 0..COEFFICIENTS {
                 let answer = &phi.get(q + 1 + times)[i * n..(i + 1) * n];
                 for port in 0..m {

@@ -4,6 +4,8 @@
 //! The step control, the detection of stiffness and the form of the dense output are those of DOPRI5: Hairer, Nørsett &
 //! Wanner, Solving Ordinary Differential Equations I, sections II.4 to II.6, and Hairer & Wanner, volume II, section IV.2.
 
+use cosimo_core::math;
+
 use crate::failure::Cause;
 use crate::frame::{Frame, Obstacle, Stride, evaluate, norm, weigh, worst};
 use crate::integrator::{IntegratorEntry, Method};
@@ -182,7 +184,7 @@ impl Explicit {
             frame.slope.copy_from_slice(&self.stages[self.stages.len() - n..]);
             Ok(())
         } else {
-            let factor = SAFETY * error.powf(-self.exponent());
+            let factor = SAFETY * math::powf(error, -self.exponent());
             // An error that is not a number is as bad as can be.
             let factor = if factor > SMALLEST_GROWTH { factor } else { SMALLEST_GROWTH };
             self.memory.failed = true;
@@ -230,7 +232,7 @@ impl Explicit {
         // In DOPRI5 beta is 0.04 at order 5, and takes three quarters of itself from the exponent.
         let beta = 0.2 * self.exponent();
         let alpha = self.exponent() - 0.75 * beta;
-        let factor = SAFETY * error.powf(-alpha) * self.memory.error.powf(beta);
+        let factor = SAFETY * math::powf(error, -alpha) * math::powf(self.memory.error, beta);
         let most = if self.memory.failed { 1.0 } else { LARGEST_GROWTH };
         frame.place.planned = stride.size * factor.clamp(SMALLEST_GROWTH, most);
         self.memory.error = error.max(1e-4);

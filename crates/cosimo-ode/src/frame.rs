@@ -1,5 +1,7 @@
 //! What all methods share: the integrator's point, its settings, and the norm of errors.
 
+use cosimo_core::math;
+
 use crate::failure::Cause;
 use crate::integrator::Counters;
 use crate::settings::Settings;
@@ -171,7 +173,7 @@ impl Frame {
         let h1 = if steepest <= 1e-15 {
             (1e-3 * h0).max(1e-6)
         } else {
-            (0.01 / steepest).powf(1.0 / (order + 1) as f64)
+            math::powf(0.01 / steepest, 1.0 / (order + 1) as f64)
         };
         Ok(h1.min(100.0 * h0))
     }

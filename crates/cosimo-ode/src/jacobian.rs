@@ -177,6 +177,7 @@ impl Differences {
 mod tests {
     use super::*;
     use crate::system::EvaluationFault;
+    use cosimo_core::math;
 
     struct Of(fn(f64) -> f64);
 
@@ -201,13 +202,13 @@ mod tests {
 
     #[test]
     fn increments_grow_out_of_rounding_and_shrink_out_of_curvature() {
-        let well = errors(f64::exp, 1f64.exp());
+        let well = errors(math::exp, math::exp(1.0));
         assert!(well[4] < 1e-7, "{well:?}");
         // 1e8 is rounded to 1.5e-8, which is what the first increment changes.
         let drowned = errors(|x| 1e8 + 0.3 * x, 0.3);
         assert!(drowned[0] > 0.1 && drowned[4] < 1e-3, "{drowned:?}");
         // A period is 6e-9, which is less than the first increment.
-        let curved = errors(|x| (1e9 * (x - 1.0)).sin(), 1e9);
+        let curved = errors(|x| math::sin(1e9 * (x - 1.0)), 1e9);
         assert!(curved[0] > 0.1 && curved[4] < 1e-3, "{curved:?}");
     }
 }

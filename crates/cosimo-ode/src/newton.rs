@@ -3,6 +3,8 @@
 //! Source: Dennis & Schnabel, Numerical Methods for Unconstrained Optimization and Nonlinear Equations, sections 5.4
 //! (differences) and 6.3 (backtracking, algorithm A6.3.1).
 
+use cosimo_core::math;
+
 use crate::lu::Lu;
 
 /// Exponentials are climbed down one e at a time.
@@ -183,7 +185,7 @@ impl Newton {
         let mut sum = 0.0;
         for (place, u) in u.iter().enumerate() {
             self.residual[place] = u - self.value[place];
-            sum += (self.residual[place] / self.scale[place]).powi(2);
+            sum += math::powi(self.residual[place] / self.scale[place], 2);
         }
         sum.sqrt()
     }

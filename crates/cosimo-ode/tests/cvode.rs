@@ -4,6 +4,7 @@
 //!     cargo test -p cosimo-ode --features cvode
 #![cfg(feature = "cvode")]
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod common;
 

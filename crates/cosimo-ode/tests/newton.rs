@@ -1,5 +1,7 @@
 //! Loops without states: Newton's iteration with damping.
 
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
+
 use cosimo_ode::{Equations, Newton, NewtonError, Solution};
 
 fn solve(start: &[f64], g: fn(&[f64], &mut [f64])) -> Result<(Vec<f64>, Solution), NewtonError<()>> {

@@ -1,5 +1,6 @@
 //! Rollback is exact: after `copy_from`, `clone` or `deserialize` all repeated steps are bit-identical.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod common;
 

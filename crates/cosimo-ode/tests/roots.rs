@@ -1,5 +1,6 @@
 //! Events: found where they are, all of them, once, in order, from the right side.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod common;
 

@@ -5,6 +5,7 @@
 //! Evaluations are compared with Jacobians included: ours take differences, theirs products with a vector.
 #![cfg(feature = "diffsol")]
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod common;
 

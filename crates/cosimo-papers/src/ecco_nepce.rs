@@ -4,6 +4,7 @@
 //! A row is an example file with methods and micro steps replaced, as on the command line. The settings of a table
 //! are in `TABLES`; those of a row are read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
 
+use cosimo_core::math;
 use cosimo_core::registry::{Registry, Value};
 use cosimo_engine::plan;
 use cosimo_system::{Choice, EndRule, PerInput, Problem, System};
@@ -188,7 +189,7 @@ fn number_in(text: &str, mark: &str) -> Option<f64> {
 /// 31 tolerances inside the rounding of the second printed digit.
 fn band(tolerance: Option<f64>) -> Vec<Option<f64>> {
     let Some(tolerance) = tolerance else { return vec![None] };
-    let half = 0.5 * 10f64.powi(tolerance.log10().floor() as i32 - 1);
+    let half = 0.5 * math::powi(10.0, math::log10(tolerance).floor() as i32 - 1);
     (0..31).map(|k| Some(tolerance + half * (-0.98 + 1.96 * f64::from(k) / 30.0))).collect()
 }
 

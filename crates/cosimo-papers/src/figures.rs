@@ -2,6 +2,7 @@
 //! and the error over the step size beside its residual estimate (ECCO Fig. 4).
 
 use cosimo_core::Registry;
+use cosimo_core::math;
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 use cosimo_record::{MemoryRecorder, Table};
 use cosimo_system::System;
@@ -78,7 +79,7 @@ fn one(together: &Together, changes: &Changes, registry: &Registry) -> Result<Fi
 fn error_over_step(changes: &Changes, registry: &Registry) -> Result<Figure, String> {
     let (mut error, mut estimate) = (Vec::new(), Vec::new());
     for k in 0..=26 {
-        let step = 1e-4 * 10f64.powf(f64::from(k) / 10.0);
+        let step = 1e-4 * math::powf(10.0, f64::from(k) / 10.0);
         let mut system = ecco_nepce::system("003/III/constant")?;
         apply(&mut system, &Changes { step: Some(step), tolerance: None, ..changes.clone() }, registry)?;
         let trajectory = ecco_nepce::trajectory(&system, registry)?;

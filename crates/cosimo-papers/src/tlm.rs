@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cosimo_core::line::Stamp;
+use cosimo_core::math;
 use cosimo_core::registry::{Options, Registry, Value, find};
 use cosimo_engine::lines::LineNetworkTotals;
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
@@ -327,7 +328,7 @@ impl Bench<'_> {
             let inside = run.times.iter().zip(sums).filter(|(t, _)| **t >= from * stop && **t <= to * stop);
             inside.map(|(_, sum)| sum).fold(0.0, f64::max)
         };
-        let growth = (largest(0.8, 1.0) / largest(0.0, 0.2)).ln() / (0.8 * stop);
+        let growth = math::ln(largest(0.8, 1.0) / largest(0.0, 0.2)) / (0.8 * stop);
         Ok(vec![("growth_per_s", growth)])
     }
 

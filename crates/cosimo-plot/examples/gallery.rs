@@ -1,5 +1,7 @@
 //! Prints a figure with everything the crate can draw: `cargo run -p cosimo-plot --example gallery > gallery.svg`.
 
+#![allow(clippy::disallowed_methods, reason = "no number of a run follows from it")]
+
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 
 fn main() {

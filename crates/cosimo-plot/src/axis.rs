@@ -3,6 +3,8 @@
 //! A log axis is a linear axis of exponents, so both share one map. All arithmetic is on halves of the ends:
 //! a diverged run may span more than the largest number.
 
+use cosimo_core::math;
+
 use crate::text;
 use crate::{Axis, Scale};
 
@@ -124,7 +126,7 @@ impl Span {
         let decades = self.hi - self.lo;
         if decades < 0.9 {
             // Too short for powers of ten: even values, unevenly placed.
-            let (values, step) = even(10_f64.powf(self.lo), 10_f64.powf(self.hi), wanted);
+            let (values, step) = even(math::powf(10.0, self.lo), math::powf(10.0, self.hi), wanted);
             let labels = text::tick_labels(&values, step);
             let tick = |(value, label)| Some(Tick { place: self.place(value)?, label: Label::Text(label) });
             return values.into_iter().zip(labels).filter_map(tick).collect();
@@ -137,7 +139,7 @@ impl Span {
         let slack = decades * 1e-9;
         for power in (self.lo.floor() as i32)..=(self.hi.ceil() as i32) {
             for digit in 1..=9 {
-                let at = f64::from(power) + f64::from(digit).log10();
+                let at = f64::from(power) + math::log10(f64::from(digit));
                 let label = match digit {
                     // Powers and plain numbers side by side are hard to compare: one or the other.
                     1 | 2 | 5 if decades < 2.0 => {
@@ -162,7 +164,7 @@ fn coordinate(scale: Scale, value: f64) -> Option<f64> {
         _ if !value.is_finite() => None,
         Scale::Linear if value.abs() < TINY => Some(0.0),
         Scale::Linear => Some(value),
-        Scale::Log => (value > 0.0).then(|| value.log10()),
+        Scale::Log => (value > 0.0).then(|| math::log10(value)),
     }
 }
 
@@ -173,7 +175,7 @@ fn distinct(a: f64, b: f64) -> bool {
 /// Multiples of 1, 2 or 5 times a power of ten between the ends, at most about `wanted`, and their distance.
 fn even(lo: f64, hi: f64, wanted: usize) -> (Vec<f64>, f64) {
     let least = (hi / 2.0 - lo / 2.0) / (wanted as f64 / 2.0);
-    let power = least.log10().floor();
+    let power = math::log10(least).floor();
     let step = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .map(|factor| multiple(factor, power as i32))
@@ -193,7 +195,11 @@ fn even(lo: f64, hi: f64, wanted: usize) -> (Vec<f64>, f64) {
 
 /// factor * 10^power; a negative power divides, since 10^-1 is not a number but 10 is.
 fn multiple(factor: f64, power: i32) -> f64 {
-    if (-300..0).contains(&power) { factor / 10_f64.powi(-power) } else { factor * 10_f64.powi(power) }
+    if (-300..0).contains(&power) {
+        factor / math::powi(10.0, -power)
+    } else {
+        factor * math::powi(10.0, power)
+    }
 }
 
 #[cfg(test)]

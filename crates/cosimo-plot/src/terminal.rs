@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use cosimo_core::math;
+
 use crate::axis::{Label, Span, Tick};
 use crate::draw;
 use crate::thin::{self, Dot};
@@ -151,7 +153,7 @@ fn text(label: &Label) -> String {
     match label {
         Label::None => String::new(),
         Label::Text(text) => text.clone(),
-        Label::Power(power) => crate::text::number(10_f64.powi(*power)),
+        Label::Power(power) => crate::text::number(math::powi(10.0, *power)),
     }
 }
 

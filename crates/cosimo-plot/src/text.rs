@@ -1,6 +1,7 @@
 //! Text for XML: escaping, numbers, and widths estimated without a font.
 
 use cosimo_core::markup::EscapedText;
+use cosimo_core::math;
 
 /// Escapes markup. Characters that XML 1.0 forbids become U+FFFD, or a signal name could spoil the file.
 pub(crate) fn escape(text: &str) -> EscapedText<&str> {
@@ -60,7 +61,7 @@ pub(crate) fn tick_labels(values: &[f64], step: f64) -> Vec<String> {
     let scientific = largest > 0.0 && !(1e-4..1e6).contains(&largest);
     let exponent = if scientific { decade(largest) } else { 0 };
     // The slack forgives steps such as 0.30000000000000004 / 3.
-    let decimals = (f64::from(exponent) - (step.log10() + 1e-9).floor()).clamp(0.0, 15.0) as usize;
+    let decimals = (f64::from(exponent) - (math::log10(step) + 1e-9).floor()).clamp(0.0, 15.0) as usize;
     values
         .iter()
         .map(|&value| {
@@ -92,13 +93,13 @@ pub(crate) fn number(value: f64) -> String {
 
 fn decade(magnitude: f64) -> i32 {
     // The slack keeps 999999.9999999999 and 1e6 in the same decade.
-    (magnitude.log10() + 1e-12).floor() as i32
+    (math::log10(magnitude) + 1e-12).floor() as i32
 }
 
 /// value / 10^exponent, in two halves because 10^-308 and below have no exact partner.
 fn scaled(value: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
-    value / 10_f64.powi(half) / 10_f64.powi(exponent - half)
+    value / math::powi(10.0, half) / math::powi(10.0, exponent - half)
 }
 
 fn trim(mut text: String) -> String {

@@ -1,5 +1,7 @@
 //! What a reader of the file may rely on: well-formed XML, nothing lost that could be seen, same bytes each time.
 
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
+
 use cosimo_plot::{Axis, Figure, Panel, PngError, Series, Style};
 use roxmltree::{Document, Node};
 

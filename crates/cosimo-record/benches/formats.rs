@@ -2,6 +2,7 @@
 //! The numbers are like those of a run: a time, oscillations that are damped, and a step size that rarely changes.
 //! Without `--bench` a thousandth of it runs once, as a test.
 #![allow(clippy::unwrap_used)] // a benchmark that cannot set itself up should fail loudly
+#![allow(clippy::disallowed_methods, reason = "no number of a run follows from it")]
 
 use std::time::Instant;
 

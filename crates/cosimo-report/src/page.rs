@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cosimo_core::math;
 use cosimo_engine::summary::Verdict;
 use cosimo_engine::{BondSummary, MonolithicReference, ReferenceDeviation, Summary};
 use sha2::{Digest, Sha256};
@@ -524,7 +525,7 @@ pub(crate) fn number(value: f64) -> String {
     if !(1e-2..1e4).contains(&size) {
         return format!("{value:.3e}");
     }
-    let before = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
+    let before = if size < 1.0 { 0 } else { math::log10(size) as usize + 1 };
     format!("{value:.*}", 4_usize.saturating_sub(before))
 }
 

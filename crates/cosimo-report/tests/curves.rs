@@ -1,6 +1,7 @@
 //! Curves in bounded memory: no peak and no end is lost.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 use cosimo_core::recorder::{Columns, Recorder};
 use cosimo_report::{CurveBudget, Curves, Recording};

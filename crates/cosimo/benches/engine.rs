@@ -4,6 +4,8 @@
 //! `cargo bench -p cosimo --bench engine`. The two sides take turns and the ratio of their medians is what
 //! counts: on a shared machine times drift together. Without `--bench` everything runs once, as a test.
 
+#![allow(clippy::disallowed_methods, reason = "no number of a run follows from it")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

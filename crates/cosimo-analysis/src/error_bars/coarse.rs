@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cosimo_core::{Registry, companion};
+use cosimo_core::{Registry, companion, math};
 use cosimo_engine::Run;
 use cosimo_system::System;
 
@@ -350,7 +350,7 @@ impl<'a> Comparison<'a> {
         };
         let (start, first) = (self.rows.time(0), self.first);
         for grade in (1..=GRADES).rev() {
-            if fine.advance(start + first * f64::from(-grade).exp2()).is_err() {
+            if fine.advance(start + first * math::exp2(f64::from(-grade))).is_err() {
                 return;
             }
         }

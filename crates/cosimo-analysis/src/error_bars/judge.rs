@@ -3,6 +3,8 @@
 //! With y(h) = y + C h^p the differences of runs with steps h, 2h and 4h have the ratio 2^p (Richardson 1911). The ratio that
 //! is observed decides: where it is below what a falling error has, nothing is claimed (Roache 1994, J. Fluids Eng. 116).
 
+use cosimo_core::math;
+
 use super::maxima::Maxima;
 use super::switches::{SwitchDifference, Switches};
 use super::{AccuracyVerdict, SignalAccuracy, SwitchingInstants};
@@ -204,7 +206,7 @@ impl Evidence<'_> {
         if self.shared < FEWEST {
             return (judged, Some(Doubt::TooShort));
         }
-        let power = f64::from(self.order).exp2();
+        let power = math::exp2(f64::from(self.order));
         let (ratio, spread) = match self.companions {
             Companions::Coarse => (found.far / found.near, 1.0),
             Companions::Fine => (found.near / found.far, power),

@@ -4,6 +4,8 @@
 
 use std::ops::{Div, Mul, Sub};
 
+use cosimo_core::math;
+
 use super::matrix::Matrix;
 
 /// Sweeps for one eigenvalue. Ten are rarely needed; a value that several cells share may take many.
@@ -26,7 +28,7 @@ impl Complex {
     }
 
     pub fn norm(self) -> f64 {
-        self.re.hypot(self.im)
+        math::hypot(self.re, self.im)
     }
 }
 
@@ -330,7 +332,7 @@ fn split_pair(h: &mut Matrix, q: &mut Matrix, start: usize) -> (Complex, Complex
     let scale = below.abs() + z.abs();
     if scale > 0.0 {
         let (sine, cosine) = (below / scale, z / scale);
-        let length = sine.hypot(cosine);
+        let length = math::hypot(sine, cosine);
         let (sine, cosine) = (sine / length, cosine / length);
         for column in start..n {
             let (a, b) = (h[(start, column)], h[(last, column)]);

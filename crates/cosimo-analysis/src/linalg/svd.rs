@@ -1,6 +1,8 @@
 //! Singular values by one-sided Jacobi rotations on the triangle of a pivoted QR decomposition (Drmac & Veselic 2008).
 //! Slow for large matrices, but it converges for every one, of whatever rank, and small values keep their digits.
 
+use cosimo_core::math;
+
 use super::matrix::{Matrix, add_multiple, dot};
 
 /// Rotations over all pairs of columns; five to eight are usual.
@@ -71,8 +73,8 @@ fn orthogonalise(columns: &mut Matrix, rotations: &mut Matrix) -> Option<()> {
                 done = false;
                 // The angle that makes the new product vanish (Rutishauser 1966).
                 let zeta = (squares[two] - squares[one]) / (2.0 * product);
-                let tangent = zeta.signum() / (zeta.abs() + zeta.hypot(1.0));
-                let cosine = 1.0 / tangent.hypot(1.0);
+                let tangent = zeta.signum() / (zeta.abs() + math::hypot(zeta, 1.0));
+                let cosine = 1.0 / math::hypot(tangent, 1.0);
                 for matrix in [&mut *columns, &mut *rotations] {
                     let (first, second) = matrix.two_columns_mut(one, two);
                     for (a, b) in first.iter_mut().zip(second) {

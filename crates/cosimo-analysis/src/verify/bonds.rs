@@ -1,5 +1,6 @@
 //! The energy defect of bonds beside the errors of the signals on both sides.
 
+use cosimo_core::math;
 use cosimo_engine::{BondSummary, BondTotals, Layout, Summary, Verdict};
 use cosimo_system::System;
 use schemars::JsonSchema;
@@ -103,7 +104,7 @@ fn one(
     } else {
         Agreement::Agree
     };
-    let order = (energy_defects[0] / energy_defects[2]).log2() / 2.0;
+    let order = math::log2(energy_defects[0] / energy_defects[2]) / 2.0;
     let mut found = BondError {
         name: bond.name.clone(),
         energy_defects,
@@ -175,8 +176,8 @@ fn words(bond: &BondError) -> String {
 /// much with the first, but has a limit.
 fn vanishes([one, half, quarter]: [f64; 3]) -> bool {
     let (first, second) = (one - half, half - quarter);
-    let order = (first / second).log2();
-    let limit = quarter - second / (order.exp2() - 1.0);
+    let order = math::log2(first / second);
+    let limit = quarter - second / (math::exp2(order) - 1.0);
     first > 0.0 && second > 0.0 && order >= LEAST_ORDER && limit <= VANISHES * quarter
 }
 

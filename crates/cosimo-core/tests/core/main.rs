@@ -1,5 +1,7 @@
 //! Public types of the core against closed forms.
 
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
+
 mod clocks;
 mod couplings;
 mod lines;

@@ -1,5 +1,7 @@
 //! Simulators for tests that are one formula: outputs answer inputs at once, and there is nothing else to them.
 
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
+
 use cosimo::core::interface::{Abilities, Interface, Port, ValueType};
 use cosimo::core::registry::{OpenProblem, OpenRequest, OpenResult};
 use cosimo::core::simulator::{Memory, Rollback, SerializeState};

@@ -1,6 +1,7 @@
 //! What the numerical tests share: systems as text, how to start them, and the monolithic dual mass with its
 //! history before the start. Masses are 100, springs and dampers 100 and 60, the left mass starts at 1.
 #![allow(dead_code, clippy::unwrap_used)] // each file takes its share; helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 pub(crate) mod formula;
 pub(crate) mod tap;

@@ -1,5 +1,6 @@
 //! What an end publishes, stores and allows, by closed forms.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 use super::*;
 

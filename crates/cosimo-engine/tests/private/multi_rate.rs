@@ -1,5 +1,6 @@
 //! Steps of its own around a simulator whose outputs are powers of time, so that all that is shown has a closed form.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 use std::sync::{Arc, Mutex};
 

@@ -2,6 +2,7 @@
 //! native simulator they were made of.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod clocks;
 mod echo;

@@ -1,6 +1,7 @@
 //! FMUs written for these tests, compiled here, zipped here, and run through the real engine.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod archives;
 mod binaries;

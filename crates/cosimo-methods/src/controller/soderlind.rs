@@ -4,6 +4,7 @@
 //! the error. Sources: Sadjina et al. 2017 (ECCO), Eq. (15); Söderlind 2003. The error of the step just
 //! finished is the current one; errors before the first step count as 1.
 
+use cosimo_core::math;
 use cosimo_core::method::StepController;
 use cosimo_core::registry::Options;
 
@@ -40,13 +41,13 @@ impl StepController for Soderlind {
         }
         let order = f64::from(order);
         let (ki, kp, kd) = (self.integral / order, self.proportional / order, self.derivative / order);
-        let mut factor = self.safety * error.powf(-ki - kp - kd);
+        let mut factor = self.safety * math::powf(error, -ki - kp - kd);
         // 0^0 is 1, but an unused error must not reach the product at all: 0 to a negative power is infinite.
         if kp != 0.0 || kd != 0.0 {
-            factor *= memory[0].powf(kp + 2.0 * kd);
+            factor *= math::powf(memory[0], kp + 2.0 * kd);
         }
         if kd != 0.0 {
-            factor *= memory[1].powf(-kd);
+            factor *= math::powf(memory[1], -kd);
         }
         if factor.is_nan() { 0.0 } else { factor }
     }
@@ -67,14 +68,14 @@ mod tests {
     fn has_the_exponents_of_both_papers() {
         let e = 0.3f64;
         // ECCO, order m + 2 = 2: kI = 0.15, kP = 0.2.
-        let expected = 0.8 * e.powf(-0.35) * 0.7f64.powf(0.2);
+        let expected = 0.8 * math::powf(e, -0.35) * math::powf(0.7, 0.2);
         assert!((PI.factor(&[0.7, 1.0], e, 2) - expected).abs() < 1e-15);
         // Busch, order m + 1 = 1: exponents -0.7 and 0.4.
-        let expected = 0.8 * e.powf(-0.7) * 0.7f64.powf(0.4);
+        let expected = 0.8 * math::powf(e, -0.7) * math::powf(0.7, 0.4);
         assert!((PI.factor(&[0.7, 1.0], e, 1) - expected).abs() < 1e-15);
         // NEPCE + ECCO: I alone.
         let i = Soderlind { proportional: 0.0, ..PI };
-        assert!((i.factor(&[0.7, 1.0], e, 2) - 0.8 * e.powf(-0.15)).abs() < 1e-15);
+        assert!((i.factor(&[0.7, 1.0], e, 2) - 0.8 * math::powf(e, -0.15)).abs() < 1e-15);
     }
 
     #[test]

@@ -414,6 +414,7 @@ pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use cosimo_core::math;
     use std::f64::consts::E;
 
     use cosimo_core::linear_model::LinearModels;
@@ -489,7 +490,7 @@ mod tests {
                 .map(|input| Segment::constant(couplings.value(input, traces.newest()) + add[input].at(0.0)));
             let u = applied.map(|input| input.at(0.0));
             for (x, (u, rate)) in x.iter_mut().zip(u.into_iter().zip([1.0, 2.0])) {
-                let decay = E.powf(-rate * h);
+                let decay = math::powf(E, -rate * h);
                 *x = decay * *x + (1.0 - decay) / rate * u;
             }
             let left = [x[0] + d * u[0], x[1]];

@@ -20,6 +20,7 @@
 use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert, pseudo_invert_work};
 use cosimo_core::interface::Needs;
 use cosimo_core::linear_model::LinearModel;
+use cosimo_core::math;
 use cosimo_core::method::{Correction, CorrectionContext, ModelRequest, Sizes, StepRecord};
 use cosimo_core::registry::{MethodEntry, Options, Spec};
 use cosimo_core::{Segment, Window};
@@ -250,7 +251,7 @@ impl PreStep {
                 Weight::Balanced => integrations(&model, levels),
                 Weight::Identity => levels.fill(0.0),
             }
-            levels.iter_mut().for_each(|level| *level = size.powf(-*level));
+            levels.iter_mut().for_each(|level| *level = math::powf(size, -*level));
             multiply(states, states, mine, model.b, answer);
             let first = known.blocks[simulator].inputs.start;
             for (at, entry) in answer.iter_mut().enumerate() {

@@ -2,6 +2,7 @@
 //! everything that depends on the step size. The better result is used.
 
 use cosimo_core::interface::Needs;
+use cosimo_core::math;
 use cosimo_core::method::{Estimate, Sizes, StepRecord, Trial};
 use cosimo_core::registry::MethodEntry;
 use cosimo_core::{StepError, Time, Window};
@@ -30,7 +31,7 @@ impl Estimate for Richardson {
 
     fn measure(&self, record: &StepRecord<'_>) -> f64 {
         // Two half steps have 2^(1 - order) of the error of the whole step, so the difference is this part of it.
-        let rest = 1.0 - 0.5f64.powi(self.order(&record.shape) as i32 - 1);
+        let rest = 1.0 - math::powi(0.5, self.order(&record.shape) as i32 - 1);
         self.0.against_stashed(record) / rest.max(0.5)
     }
 }

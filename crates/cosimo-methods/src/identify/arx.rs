@@ -11,6 +11,8 @@
 //! would be (Golub & Van Loan, Matrix Computations, 4th ed., 6.5.3). Columns are in the order in which orders need them,
 //! so that the upper left corner of R is the factor of every lower order, and the rows below it are its residual.
 
+use cosimo_core::math;
+
 /// A diagonal entry below this fraction of its column is rounding: the column is linearly dependent and left out.
 const NOTHING_NEW: f64 = 1e-12;
 
@@ -134,7 +136,7 @@ impl Arx {
             if b == 0.0 {
                 continue;
             }
-            let length = a.hypot(b);
+            let length = math::hypot(a, b);
             let (cosine, sine) = (a / length, b / length);
             r[i * stride + i] = length;
             for j in i + 1..stride {
@@ -169,7 +171,7 @@ impl Arx {
     pub(crate) fn residual(&self, order: usize, memory: &[f64], output: usize) -> f64 {
         let (width, most) = (self.width(order), self.width(self.order));
         let stride = most + self.outputs;
-        let below: f64 = (width..most).map(|i| memory[i * stride + most + output].powi(2)).sum();
+        let below: f64 = (width..most).map(|i| math::powi(memory[i * stride + most + output], 2)).sum();
         let spare = self.rows(memory) - width as f64;
         if spare <= 0.0 { f64::INFINITY } else { (below + memory[most * stride + output]) / spare }
     }
@@ -178,7 +180,7 @@ impl Arx {
     pub(crate) fn change(&self, memory: &[f64], output: usize) -> f64 {
         let most = self.width(self.order);
         let stride = most + self.outputs;
-        let all: f64 = (0..most).map(|i| memory[i * stride + most + output].powi(2)).sum();
+        let all: f64 = (0..most).map(|i| math::powi(memory[i * stride + most + output], 2)).sum();
         (all + memory[most * stride + output]) / self.rows(memory).max(1.0)
     }
 
@@ -224,7 +226,7 @@ mod tests {
         let mut memory = vec![0.0; arx.memory()];
         let (mut y, mut v) = (vec![[0.0], [0.0]], vec![[0.0], [0.0]]);
         for k in 0..rows + 3 {
-            v.insert(0, [((k * k + k) as f64).sin()]);
+            v.insert(0, [math::sin((k * k + k) as f64)]);
             y.insert(0, [0.8 * y[0][0] - 0.1 * y[1][0] + v[0][0] + 0.5 * v[1][0] + 2.0]);
             if k >= 3 {
                 let mut row = vec![0.0; arx.width(3) + 1];
@@ -281,8 +283,8 @@ mod tests {
         let (width, mut memory) = (arx.width(1), vec![0.0; arx.memory()]);
         for k in 0..40 {
             // Regressors that have nothing to do with the outputs, of which the second is thrice the first.
-            let mut row: Vec<f64> = (0..width).map(|j| ((7 * k + 3 * j * j + 1) as f64).sin()).collect();
-            let noise = ((k * k) as f64).cos();
+            let mut row: Vec<f64> = (0..width).map(|j| math::sin((7 * k + 3 * j * j + 1) as f64)).collect();
+            let noise = math::cos((k * k) as f64);
             row.extend([noise, 3.0 * noise]);
             arx.add(&mut memory, 1.0, &mut row);
         }

@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use cosimo_core::math;
 use cosimo_core::method::{CorrectionContext, IdentificationStatus, Sizes, StepRecord};
 
 use super::arx::Arx;
@@ -431,7 +432,7 @@ impl Finder {
         let fails = in_use && of_used > PATIENCE * self.quality;
         let better = in_use && of_used > EXACT && of_used > 3.0 * error && good;
         let doubts = head[Head::Closed as usize].min(6.0);
-        let opens = !in_use && *streak >= STREAK * 3f64.powf(doubts);
+        let opens = !in_use && *streak >= STREAK * math::powf(3.0, doubts);
         if fails && !good {
             model[0] = 0.0;
             return ModelChange::Other;
@@ -465,8 +466,8 @@ impl Finder {
                     (0..=order).map(|level| theta[(arx.of_input(level) + input) * p + output]).sum();
                 let unknown =
                     arx.doubt(order, squares, input, work) * arx.residual(order, squares, output).sqrt();
-                doubt += (unknown * usual).powi(2);
-                answer += (gain * usual).powi(2);
+                doubt += math::powi(unknown * usual, 2);
+                answer += math::powi(gain * usual, 2);
             }
             let (doubt, answer) = (doubt.sqrt(), answer.sqrt());
             if doubt > noise {

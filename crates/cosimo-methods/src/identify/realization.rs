@@ -11,6 +11,7 @@
 //! D. The rest has a logarithm unless it rotates by half a turn or more within a window: F = e^(A H).
 
 use cosimo_core::dense::{add_product, invert, logarithm, logarithm_work, multiply, phi, phi_work};
+use cosimo_core::math;
 
 use super::arx::Arx;
 use super::workspace::parts_mut;
@@ -126,7 +127,7 @@ impl<'a> Realization<'a> {
         for j in 1..=order {
             let of = &den[(order - j) * p * p..(order - j + 1) * p * p];
             let norm = of.chunks_exact(p).map(|row| row.iter().map(|x| x.abs()).sum::<f64>());
-            scale = scale.max(norm.fold(0.0, f64::max).powf(1.0 / j as f64));
+            scale = scale.max(math::powf(norm.fold(0.0, f64::max), 1.0 / j as f64));
         }
         let scale = scale.clamp(1e-8, 1.0);
         self.n.copy_from_slice(&num[order * p * m..]);
@@ -134,7 +135,7 @@ impl<'a> Realization<'a> {
             part.fill(0.0);
         }
         for j in 1..=order {
-            let unit = scale.powi(1 - j as i32);
+            let unit = math::powi(scale, 1 - j as i32);
             let p_j = &den[(order - j) * p * p..(order - j + 1) * p * p];
             let n_j = &num[(order - j) * p * m..(order - j + 1) * p * m];
             for i in 0..p {
@@ -330,7 +331,8 @@ mod tests {
         let (mut ys, mut vs) = (vec![plant.outputs(&x, &vec![0.0; m])], vec![vec![0.0; m]]);
         let mut largest = 0.0f64;
         for window in 0..windows {
-            let u: Vec<f64> = (0..m).map(|i| ((window * (3 + i) + window * window) as f64).sin()).collect();
+            let u: Vec<f64> =
+                (0..m).map(|i| math::sin((window * (3 + i) + window * window) as f64)).collect();
             plant.advance(&mut x, &u, h);
             ys.insert(0, plant.outputs(&x, &u));
             vs.insert(0, u);

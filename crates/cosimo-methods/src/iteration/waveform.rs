@@ -8,6 +8,7 @@
 //! Every simulator must support rollback.
 
 use cosimo_core::interface::Needs;
+use cosimo_core::math;
 use cosimo_core::method::{Iteration, Passes, Sizes};
 use cosimo_core::registry::{MethodEntry, Range, Spec};
 use cosimo_core::{StepError, Window};
@@ -133,7 +134,7 @@ impl<'a> WaveformWorkspace<'a> {
             let counts = connected[output] && !change.is_nan();
             self.residual[entry] = if counts { change / self.scale[entry] } else { 0.0 };
             if entry < connected.len() && connected[output] {
-                let part = (change / self.scale[entry]).powi(2);
+                let part = math::powi(change / self.scale[entry], 2);
                 sum += part;
                 count += 1;
                 if part > most {
@@ -418,7 +419,7 @@ mod tests {
         let first = [1.0, -2.0, 300.0];
         let parts = WILD.iter().zip(first).map(|(row, end): (_, f64)| {
             let scale = 1e-12 + 1e-10 * end.abs();
-            (product(row, &first) / scale).powi(2)
+            math::powi(product(row, &first) / scale, 2)
         });
         let wanted = (parts.sum::<f64>() / 3.0).sqrt();
         assert!((changes[0] / wanted - 1.0).abs() < 1e-12, "{} {wanted}", changes[0]);

@@ -3,13 +3,15 @@
 
 use std::f64::consts::TAU;
 
+use cosimo_core::math;
+
 /// From a normal distribution of variance 1.
 pub(super) fn at(t: f64) -> f64 {
     let (a, b) = (mixed(t.to_bits()), mixed(t.to_bits() ^ 0x5851_F42D_4C95_7F2D));
     // Above 0 and at most 1.
     let uniform = |bits: u64| ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64;
     // Box and Muller.
-    (-2.0 * uniform(a).ln()).sqrt() * (TAU * uniform(b)).cos()
+    (-2.0 * math::ln(uniform(a))).sqrt() * math::cos(TAU * uniform(b))
 }
 
 /// SplitMix64.

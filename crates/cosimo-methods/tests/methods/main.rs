@@ -1,5 +1,7 @@
 //! Methods at work in the engine: orders, energies, stability and what the papers claim of them.
 
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
+
 #[path = "../../../cosimo-engine/tests/common/mod.rs"]
 mod common;
 

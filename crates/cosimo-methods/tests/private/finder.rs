@@ -1,5 +1,6 @@
 //! Models identified from two simulators with known equations, and the reported status, window by window.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 use cosimo_core::linear_model::LinearModels;
 use cosimo_core::link::PortRanges;

@@ -1,5 +1,6 @@
 //! Payments and the coupled system, against matrices of a library that the methods do not use.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 use cosimo_core::dense::{phi, phi_work, pseudo_invert_work};
 use cosimo_core::linear_model::LinearModels;

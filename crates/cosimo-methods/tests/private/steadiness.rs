@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
+
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
 use cosimo_core::registry::{MethodEntry, Options, Value};

@@ -1,6 +1,7 @@
 //! The models of the registry: properties of all of them, and each family against its reference or closed form.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod all_models;
 mod bouncing_ball;

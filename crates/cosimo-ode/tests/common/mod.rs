@@ -1,6 +1,7 @@
 //! Systems with known solutions, and short ways to run them.
 #![allow(dead_code)] // every test file takes its part
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 use cosimo_ode::{Absolute, EvaluationFault, Integrator, OdeSystem, Roots, Settings, StepOutcome, entry};
 

@@ -1,5 +1,6 @@
 //! All result formats from outside: what goes in comes out, for us and for others, whatever the file went through.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
 
 mod broken;
 mod chunks;

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use cosimo_core::math;
+
 use crate::error::Error;
 use crate::observer::{Moment, Observer, RunEnd};
 
@@ -61,7 +63,7 @@ impl RealTime {
         let lateness = behind(self.begun.elapsed().as_secs_f64()).max(0.0);
         self.points += 1;
         self.latest = self.latest.max(lateness);
-        let class = ((lateness / SMALLEST).max(1.0).log10() * CLASSES_PER_DECADE) as usize;
+        let class = (math::log10((lateness / SMALLEST).max(1.0)) * CLASSES_PER_DECADE) as usize;
         let last = self.classes.len() - 1;
         self.classes[class.min(last)] += 1;
         first.then_some(reached)
@@ -74,7 +76,7 @@ impl RealTime {
         for (class, count) in self.classes.iter().enumerate() {
             seen += count;
             if seen >= wanted {
-                let upper = SMALLEST * 10f64.powf((class + 1) as f64 / CLASSES_PER_DECADE);
+                let upper = SMALLEST * math::powf(10.0, (class + 1) as f64 / CLASSES_PER_DECADE);
                 return upper.min(self.latest);
             }
         }
@@ -192,7 +194,7 @@ mod tests {
             let lateness = f64::from(micros) * 1e-6;
             pace.points += 1;
             pace.latest = pace.latest.max(lateness);
-            pace.classes[((lateness / SMALLEST).log10() * CLASSES_PER_DECADE) as usize] += 1;
+            pace.classes[(math::log10(lateness / SMALLEST) * CLASSES_PER_DECADE) as usize] += 1;
         }
         assert!((pace.quantile(0.5) / 500e-6 - 1.0).abs() < 0.03);
         assert!((pace.quantile(0.99) / 990e-6 - 1.0).abs() < 0.03);

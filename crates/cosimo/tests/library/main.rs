@@ -1,5 +1,7 @@
 //! The library as programs use it: simulations, result files, checkpoints, and the same numbers as FMPy.
 
+#![allow(clippy::disallowed_methods, reason = "what tests expect may come from the C library")]
+
 #[path = "../../../cosimo-engine/tests/common/mod.rs"]
 mod common;
 

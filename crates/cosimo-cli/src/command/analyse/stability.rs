@@ -8,6 +8,7 @@ use cosimo::analysis::stability::{Limit, ProbeMethod, StabilityError};
 use cosimo::analysis::survey::{OpenedConnection, Survey, SurveyPoint, survey};
 use cosimo::analysis::variant::{VariantError, describe, started, with_methods};
 use cosimo::core::Registry;
+use cosimo::core::math;
 use cosimo::plot::{Axis, Figure, Panel, Series, Style};
 use cosimo::system::System;
 use serde::Serialize;
@@ -100,8 +101,8 @@ fn steps(text: Option<&str>) -> Result<Steps, u8> {
             let (from, to) = number(from).zip(number(to)).filter(|(from, to)| from < to).ok_or_else(wrong)?;
             let count: i32 =
                 count.parse().ok().filter(|count| (2..=1000).contains(count)).ok_or_else(wrong)?;
-            let ratio = (to / from).powf(1.0 / f64::from(count - 1));
-            let sizes = (0..count).map(|k| if k + 1 == count { to } else { from * ratio.powi(k) });
+            let ratio = math::powf(to / from, 1.0 / f64::from(count - 1));
+            let sizes = (0..count).map(|k| if k + 1 == count { to } else { from * math::powi(ratio, k) });
             Ok((None, Some(sizes.collect())))
         }
         _ => Err(wrong()),
@@ -110,7 +111,7 @@ fn steps(text: Option<&str>) -> Result<Steps, u8> {
 
 /// Four halvings and four doublings.
 fn around(size: f64) -> Vec<f64> {
-    (-4..=4).map(|k| size * 2f64.powi(k)).collect()
+    (-4..=4).map(|k| size * math::powi(2.0, k)).collect()
 }
 
 fn variants(args: &Args, system: &System, registry: &Registry) -> Result<Vec<(String, System)>, u8> {

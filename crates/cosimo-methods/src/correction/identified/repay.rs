@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use cosimo_core::dense::{add_product, multiply, pseudo_invert};
+use cosimo_core::math;
 use cosimo_core::method::{CorrectionContext, StepRecord};
 use cosimo_core::{Bond, BondSide, PowerVariable};
 
@@ -205,17 +206,17 @@ pub(super) fn repay(
     }
     // Inputs are scaled by their effect, whatever their physical units.
     for (j, unit) in units.iter_mut().enumerate() {
-        let length = (0..r).map(|i| g[i * width + j].powi(2)).sum::<f64>().sqrt();
+        let length = (0..r).map(|i| math::powi(g[i * width + j], 2)).sum::<f64>().sqrt();
         *unit = if length > 0.0 { 1.0 / length } else { 0.0 };
         (0..r).for_each(|i| g[i * width + j] *= *unit);
     }
     let usual = |input: usize| -> f64 {
-        (0..windows).map(|window| prices[window * m + input].powi(2)).sum::<f64>() / windows as f64
+        (0..windows).map(|window| math::powi(prices[window * m + input], 2)).sum::<f64>() / windows as f64
     };
     // R^-1, in parts of what is usual.
     let ease = |window: usize, input: usize| -> f64 {
         let mean = usual(input);
-        let part = if mean > 0.0 { prices[window * m + input].powi(2) / mean } else { 1.0 };
+        let part = if mean > 0.0 { math::powi(prices[window * m + input], 2) / mean } else { 1.0 };
         1.0 / (part + CHEAPEST)
     };
     // From the last window to the first: the response at the end to an input in it.
