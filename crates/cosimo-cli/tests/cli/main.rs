@@ -25,6 +25,8 @@ mod osp;
 mod output;
 mod pages;
 mod plot;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod processor;
 mod python;
 mod quirks;
 mod report;

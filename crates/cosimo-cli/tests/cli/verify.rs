@@ -67,7 +67,7 @@ fn controlled_steps_as_json() {
     assert!((0.5..=2.0).contains(&(bar / error)), "{wheel}");
     assert_eq!(found["bonds"][0]["name"], "strut");
     let words = found["bonds"][0]["words"].as_str().unwrap();
-    assert!(words.starts_with("bond `strut`: energy defect 0.13 %"), "{words}");
+    assert!(words.starts_with("bond `strut`: energy defect 0.131 %"), "{words}");
     // Inputs are judged where they are asked for.
     let with = cosimo(&folder, &["verify", "system.toml", "--json", "--record", "wheel.F"]);
     let found: Value = serde_json::from_slice(&with.stdout).unwrap();
