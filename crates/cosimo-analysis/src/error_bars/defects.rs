@@ -75,7 +75,7 @@ impl Defects {
     pub(crate) fn look(&mut self, run: &Run, jumps: bool) {
         let time = run.time().seconds();
         let size = time - std::mem::replace(&mut self.time, time);
-        if !(size > 0.0) {
+        if size.is_nan() {
             return; // at the start
         }
         let (couplings, outputs) = (&run.layout().topology.couplings, run.outputs());

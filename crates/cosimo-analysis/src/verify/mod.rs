@@ -331,9 +331,7 @@ fn signals(
             let wanted = wish.accuracy * estimated.scale + wish.absolute;
             if error > wanted {
                 (estimated.verdict, estimated.at) = (AccuracyVerdict::NotAccurate, at);
-                if !(estimated.relative * estimated.scale >= error) {
-                    estimated.relative = error / estimated.scale;
-                }
+                estimated.relative = (error / estimated.scale).max(estimated.relative);
             } else if estimated.verdict == AccuracyVerdict::Unknown {
                 estimated.verdict = AccuracyVerdict::Accurate;
                 estimated.relative = if error == 0.0 { 0.0 } else { error / estimated.scale };
