@@ -83,6 +83,13 @@ pub enum StepError {
     #[error("the error indicator of `{estimate}` is {value} after stepping {window}")]
     BadIndicator { estimate: &'static str, value: f64, window: Window },
 
+    /// Outputs grow from step to step: the coupling is unstable.
+    #[error(
+        "diverged: `{output}` grew {growth:.0e}-fold in {steps} steps, to {value:.1e}, up to t = {}",
+        number_text(.window.to.seconds())
+    )]
+    Diverged { output: String, growth: f64, steps: u64, value: f64, window: Window },
+
     /// An iteration over the window did not converge.
     #[error(
         "the iteration did not converge in {} sweeps while stepping {window}: outputs still change by {:.1e} times the \
@@ -142,6 +149,7 @@ impl StepError {
             StepError::Panicked { .. } => "step/simulator-panicked",
             StepError::NotFinite { .. } => "step/not-finite",
             StepError::BadIndicator { .. } => "step/bad-indicator",
+            StepError::Diverged { .. } => "step/diverged",
             StepError::NotSettled { .. } => "step/not-settled",
             StepError::Restless { .. } => "step/event-not-settled",
             StepError::Unsolved { .. } | StepError::Undecided { .. } => "step/loop-not-solved",
@@ -168,6 +176,11 @@ impl StepError {
             StepError::NotFinite { window, .. } => format!(
                 "either the simulator itself failed, or the coupling is unstable at this step size: try `--step {:.1e}`, \
                  and look at the last rows of the result file",
+                window.size / 4.0
+            ),
+            StepError::Diverged { window, .. } => format!(
+                "the coupling is unstable at this step size: try `--step {:.1e}`; `cosimo check` forecasts the largest stable \
+                 step and names remedies",
                 window.size / 4.0
             ),
             StepError::BadIndicator { .. } => {

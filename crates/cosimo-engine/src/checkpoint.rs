@@ -1,5 +1,6 @@
 //! Serialization of a run. The memory of every method is a slice of numbers, so no method needs code for it.
 
+use crate::instant::Residual;
 use crate::island::Island;
 use crate::lines::Islands;
 use crate::scenario::Scenario;
@@ -10,7 +11,7 @@ use cosimo_core::error::StepError;
 use cosimo_core::registry::number_text;
 
 /// Version of the layout below; other versions are refused.
-const MAGIC: &[u8; 8] = b"COSIMO\x004";
+const MAGIC: &[u8; 8] = b"COSIMO\x005";
 
 /// The complete state of a run, as bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,11 +131,16 @@ fn walk_state(
     progress: &mut Progress,
     walk: &mut StateWalk<'_>,
 ) {
-    let Island { board, clock, size, error, window, .. } = island;
+    let Island { board, clock, size, error, window, growth, .. } = island;
     let buffers = &mut board.buffers;
     buffers.serialized_states.iter_mut().chain(&mut buffers.bytes_in).for_each(|bytes| walk.bytes(bytes));
     board.counters.all().into_iter().for_each(|count| walk.count(count));
-    walk.count(&mut board.counters.evaluations); // twice in this version
+    growth.walk(walk);
+    for Residual { start, later, largest } in &mut board.residuals {
+        walk.maybe(start);
+        walk.maybe(later);
+        walk.number(largest);
+    }
     let mut beat = progress.rows_due.unwrap_or(NO_BEAT);
     walk.count(&mut beat);
     progress.rows_due = Some(beat).filter(|beat| *beat != NO_BEAT);

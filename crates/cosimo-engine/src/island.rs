@@ -10,6 +10,7 @@ use cosimo_system::EndRule;
 
 use crate::attempt::{Attempt, resting};
 use crate::board::Board;
+use crate::divergence::GrowthWatch;
 use crate::instant::{Instant, InstantFailure, InstantSolver};
 use crate::plan::Layout;
 use crate::rate_schedule::OwnStepLimits;
@@ -33,6 +34,7 @@ pub struct Island {
     pub(crate) error: f64,
     /// The next scenario action, which no window crosses.
     pub(crate) next_action: Option<Time>,
+    pub(crate) growth: GrowthWatch,
     crawl: StallDetector,
 }
 
@@ -53,6 +55,7 @@ impl Island {
             window: Window { from: start, to: start, size: 0.0 },
             error: 0.0,
             next_action: None,
+            growth: GrowthWatch::new(&layout),
             crawl: StallDetector::between(start.seconds(), layout.limits.stop.seconds()),
             layout,
             board,
@@ -116,7 +119,11 @@ impl Island {
         if sources {
             self.set_inputs_at(Instant::Start, |settling| settling.in_order())?;
         }
-        if self.exit_of(true)? || sources { self.iterate_events(self.clock.now()) } else { Ok(()) }
+        if self.exit_of(true)? || sources {
+            self.iterate_events(self.clock.now())?;
+        }
+        self.growth.begin(self.board.traces.newest());
+        Ok(())
     }
 
     /// Returns whether outputs changed.
@@ -299,7 +306,14 @@ impl Island {
             let shortest = self.crawl.shortest();
             return Err(StepError::Stuck { steps: StallDetector::MOST, shortest, window });
         }
-        Ok(())
+        self.growth.observe(&self.layout, &self.board.traces, self.board.counters.steps, window)
+    }
+
+    /// The error of a step, as divergence where that is its cause.
+    pub(crate) fn explain(&mut self, error: StepError) -> StepError {
+        self.board.traces.discard();
+        let Island { growth, layout, board, window, .. } = self;
+        growth.explain(error, layout, &board.traces, board.counters.steps, *window)
     }
 
     /// All outputs at the present communication point.

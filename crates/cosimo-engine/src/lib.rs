@@ -7,6 +7,7 @@
 mod attempt;
 mod board;
 mod checkpoint;
+mod divergence;
 pub mod history;
 mod instant;
 pub mod island;

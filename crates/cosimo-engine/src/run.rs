@@ -211,7 +211,7 @@ impl Run {
                 self.unwritten = unwritten;
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(self.island.explain(error).into()),
         }
         self.worst_indicator = self.worst_indicator.max(self.island.error);
         self.ended = asked_to_end(&self.island);

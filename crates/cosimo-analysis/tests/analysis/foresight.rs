@@ -120,7 +120,15 @@ fn the_remedies_of_a_forecast_make_the_run_stable() {
     assert!(!found.remedies.is_empty() && found.remedies.len() <= 3);
     assert_eq!((found.steps, found.most_steps), (1000, None));
     let words = found.problem(&bad).unwrap().hint.unwrap();
-    assert!(words.contains("bond `tie-rod` (effort as input of `steering`)"), "{words}");
+    let methods = found.remedies.iter().filter_map(|remedy| remedy.words.strip_prefix("--method "));
+    assert!(methods.clone().any(|method| method == "iteration=waveform"), "{words}");
+    for method in methods {
+        assert!(words.contains(method), "{words}");
+        let mut good = bad.clone();
+        let asked = Overrides { methods: vec![method.into()], ..Overrides::default() };
+        assert!(overrides::apply(&mut good, &asked, &registry).is_empty());
+        assert!(stays(&good), "{method}");
+    }
     let mut held = steering(1, 5e-3, &[]);
     held.methods.input.inputs.clear();
     assert!(stays(&held));

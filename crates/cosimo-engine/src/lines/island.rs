@@ -302,7 +302,7 @@ fn step_with_events(island: &mut Island) -> Result<(), SimulatorError> {
         StepError::Ended { function, .. } => SimulatorError::end(function),
         error => SimulatorError::new("step", error.to_string()),
     };
-    island.step().map_err(said)?;
+    island.step().map_err(|error| said(island.explain(error)))?;
     if island.board.ended.is_none() && island.due() {
         island.handle_events().map_err(said)?;
     }
