@@ -147,6 +147,10 @@ fn walk_state(
     walk.flag(&mut progress.unwritten);
     walk.clock(clock);
     walk.numbers([size, error, &mut progress.worst]);
+    let mut peaks = !progress.peaks.is_empty();
+    walk.flag(&mut peaks);
+    progress.peaks.resize(if peaks { board.traces.outputs() } else { 0 }, 0.0);
+    walk.numbers(&mut progress.peaks);
     walk.window(window);
     let mut next_event = board.next_event.map(Time::seconds);
     walk.maybe(&mut next_event);
@@ -166,7 +170,7 @@ fn walk_state(
 }
 
 /// The state of a run beside its island.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Progress {
     /// The worst indicator so far.
     pub(crate) worst: f64,
@@ -174,6 +178,8 @@ pub(crate) struct Progress {
     pub(crate) rows_due: Option<u64>,
     /// The present point has no row yet.
     pub(crate) unwritten: bool,
+    /// Per output: its largest modulus, if it is followed.
+    pub(crate) peaks: Vec<f64>,
 }
 
 const NO_BEAT: u64 = u64::MAX;

@@ -124,6 +124,8 @@ pub struct Run {
     /// The present communication point has no row yet.
     unwritten: bool,
     worst_indicator: f64,
+    /// Per output: the largest modulus at any communication point; empty where nothing asks for it.
+    peaks: Vec<f64>,
     ended: Option<EndRequest>,
     /// Makes the run `!Send`: simulators of the coordinator are pinned to its thread.
     pinned: PhantomData<*const ()>,
@@ -181,6 +183,7 @@ impl Run {
             beat: None,
             unwritten: false,
             worst_indicator: 0.0,
+            peaks: Vec::new(),
             ended,
             pinned: PhantomData,
         })
@@ -214,6 +217,7 @@ impl Run {
             Err(error) => return Err(self.island.explain(error).into()),
         }
         self.worst_indicator = self.worst_indicator.max(self.island.error);
+        self.raise_peaks();
         self.ended = asked_to_end(&self.island);
         if self.ended.is_some() {
             return self.write_row();
@@ -226,6 +230,7 @@ impl Run {
         }
         self.write_row()?;
         self.island.handle_events()?;
+        self.raise_peaks();
         self.ended = asked_to_end(&self.island);
         if let Some(scenario) = &mut self.scenario {
             scenario.act(&mut self.island)?;
@@ -259,7 +264,8 @@ impl Run {
     /// The complete state of the run at the present communication point.
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
         let (worst, unwritten) = (self.worst_indicator, self.unwritten);
-        let mut progress = Progress { worst, rows_due: self.beat.map(|beat| beat.count()), unwritten };
+        let rows_due = self.beat.map(|beat| beat.count());
+        let mut progress = Progress { worst, rows_due, unwritten, peaks: self.peaks.clone() };
         Checkpoint::take(&mut self.island, self.islands.as_mut(), self.scenario.as_mut(), &mut progress)
     }
 
@@ -269,6 +275,7 @@ impl Run {
         let progress = checkpoint.put(&mut self.island, self.islands.as_mut(), self.scenario.as_mut())?;
         self.worst_indicator = progress.worst;
         self.unwritten = progress.unwritten;
+        self.peaks = progress.peaks;
         self.restart_output_grid();
         if let Some(count) = progress.rows_due {
             self.beat = self.beat.map(|beat| beat.after(count));
@@ -439,6 +446,26 @@ impl Run {
     /// The largest error indicator so far.
     pub fn worst_indicator(&self) -> f64 {
         self.worst_indicator
+    }
+
+    /// Follows the largest modulus of each output from now on; checkpoints carry it. Results do not depend on it.
+    pub fn keep_peaks(&mut self) {
+        if self.peaks.is_empty() {
+            self.peaks = vec![0.0; self.island.layout.topology.shape.outputs];
+            self.raise_peaks();
+        }
+    }
+
+    /// Per output: the largest modulus at any communication point of the whole run, also before a checkpoint; empty without
+    /// [`Run::keep_peaks`].
+    pub fn peaks(&self) -> &[f64] {
+        &self.peaks
+    }
+
+    fn raise_peaks(&mut self) {
+        for (peak, value) in self.peaks.iter_mut().zip(self.island.outputs()) {
+            *peak = peak.max(value.abs());
+        }
     }
 
     /// The number of threads in use.

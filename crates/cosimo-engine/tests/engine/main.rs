@@ -8,6 +8,7 @@ mod common;
 
 mod choices;
 mod detours;
+mod divergence;
 mod events;
 mod findings;
 mod ledger;

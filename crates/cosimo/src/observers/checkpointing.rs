@@ -190,6 +190,8 @@ impl Observer for Checkpointing {
     fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
         let beat = self.beat.as_mut().is_some_and(|beat| beat.is_due(at.run().clock()));
         if at.is_start() {
+            // A resumed run has errors relative to the largest values of the whole run.
+            at.run.keep_peaks();
             // What simulators promised is tried once, before anything relies on it.
             return at.check_saving().map_err(|error| {
                 let message = format!("`--checkpoint`: the run cannot be saved: {error}");
