@@ -11,7 +11,7 @@ pub struct ReferenceDeviation {
     pub unit: String,
     /// The largest absolute error, in that unit.
     pub error: f64,
-    /// The error relative to the peak of the monolithic reference.
+    /// The error relative to the peak, of the run or of the monolithic reference, whichever is larger.
     pub share: f64,
     /// The time of the largest error, in seconds.
     pub at: f64,
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn only_a_signal_error_above_the_defect_gets_a_note() {
         let totals = BondTotals { transmitted: 1.0, exchanged: 1.0, residual: 0.0, residual_absolute: 0.01 };
-        let bonds = [BondSummary { name: "strut".into(), totals, share: 0.01, power_error: 0.0 }];
+        let bonds = [BondSummary { name: "strut".into(), totals, share: 0.01, scale: 1.0, power_error: 0.0 }];
         let words = |share: f64| {
             let port = |name: &str, share: f64| ReferenceDeviation {
                 name: name.into(),

@@ -18,6 +18,11 @@ use crate::step_limits::Counters;
 /// verdict.
 const SMALL: f64 = 1e-3;
 const LARGE: f64 = 1e-2;
+/// A bond that exchanges less than this part of what another bond of its components exchanges is held against that part:
+/// a bond that should carry nothing exchanges only its own errors.
+const NEIGHBOURS: f64 = 0.1;
+/// Above this part of its energy scale, what a bond exchanges may be mostly error.
+const MOSTLY_ERROR: f64 = 0.2;
 
 /// The totals of a run and its verdict.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -76,9 +81,13 @@ pub struct BondSummary {
     /// Energies in joules.
     #[serde(flatten)]
     pub totals: BondTotals,
-    /// The energy defect as a share of the exchanged energy.
+    /// The energy defect as a share of the exchanged energy; infinite after an overflow.
     #[serde(rename = "defect_share")]
     pub share: f64,
+    /// Joules that the defect is held against by the verdict: the exchanged energy, or if that is smaller the `energy_scale`
+    /// of the bond or, without one, a tenth of what another bond of its components exchanged.
+    #[serde(rename = "energy_scale")]
+    pub scale: f64,
     /// ECCO Eq. (13a) over the run: half the mean absolute residual power, in watts. The mean local error of
     /// the transmitted power, not of any state.
     #[serde(rename = "mean_power_error")]
@@ -128,7 +137,8 @@ impl BondSummary {
         BondSummary {
             name: name.into(),
             totals: *totals,
-            share: share(totals),
+            share: share(totals, totals.exchanged),
+            scale: totals.exchanged,
             power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
         }
     }
@@ -136,8 +146,48 @@ impl BondSummary {
     /// Summaries of all bonds of an island, so far.
     pub(crate) fn all(island: &Island) -> Vec<BondSummary> {
         let elapsed = island.clock.now().seconds() - island.layout.limits.start.seconds();
-        let bonds = island.layout.topology.bonds.iter().zip(&island.board.ledger.totals);
-        bonds.map(|(bond, totals)| BondSummary::of(&bond.name, totals, elapsed)).collect()
+        let (topology, totals) = (&island.layout.topology, &island.board.ledger.totals);
+        let components: Vec<Vec<usize>> =
+            topology.bonds.iter().map(|bond| topology.components_of(bond)).collect();
+        let exchanged_beside = |k: usize| {
+            let beside =
+                |other: &usize| *other != k && components[*other].iter().any(|c| components[k].contains(c));
+            (0..totals.len()).filter(beside).map(|other| totals[other].exchanged).fold(0.0, f64::max)
+        };
+        let bonds = topology.bonds.iter().zip(totals).enumerate();
+        bonds
+            .map(|(k, (bond, totals))| {
+                let scale = bond.energy_scale.unwrap_or_else(|| NEIGHBOURS * exchanged_beside(k));
+                BondSummary::of(&bond.name, totals, elapsed).held_against(scale)
+            })
+            .collect()
+    }
+
+    /// Where less was exchanged, the verdict holds the defect against this energy.
+    #[must_use]
+    pub fn held_against(mut self, scale: f64) -> BondSummary {
+        self.scale = self.scale.max(scale);
+        self
+    }
+
+    /// The energy defect as a share of the energy that it is held against.
+    pub fn scaled_share(&self) -> f64 {
+        if self.share.is_nan() { f64::NAN } else { share(&self.totals, self.scale) }
+    }
+
+    /// Sums of energies are no numbers any more: outputs diverged.
+    pub fn overflowed(&self) -> bool {
+        let BondTotals { exchanged, residual_absolute, .. } = self.totals;
+        self.share.is_infinite() && !(exchanged.is_finite() && residual_absolute.is_finite())
+    }
+
+    /// The share of the exchanged energy in percent, for tables; a dash where it is not known.
+    pub fn percent_text(&self) -> String {
+        match self.share {
+            share if share.is_nan() => "–".into(),
+            _ if self.overflowed() => "overflow".into(),
+            share => format!("{:.4}", share * 100.0),
+        }
     }
 
     /// A line conserves energy while its delay stays; what it creates or loses is its defect.
@@ -157,7 +207,7 @@ impl BondSummary {
         if self.totals.exchanged == 0.0 && self.totals.residual_absolute == 0.0 {
             Verdict::Unmeasured
         } else {
-            Verdict::of(self.share)
+            Verdict::of(self.scaled_share())
         }
     }
 
@@ -170,12 +220,23 @@ impl BondSummary {
     }
 
     fn defect(&self) -> String {
-        format!(
+        if self.overflowed() {
+            return format!(
+                "energy defect of bond `{}`: the energies overflowed, since outputs diverged",
+                self.name
+            );
+        }
+        let mut text = format!(
             "energy defect of bond `{}`: {:.3e} J created or destroyed, {} of the energy exchanged",
             self.name,
             self.totals.residual_absolute,
             percent(self.share)
-        )
+        );
+        if self.scale > self.totals.exchanged {
+            text +=
+                &format!(" and {} of its energy scale of {:.3e} J", percent(self.scaled_share()), self.scale);
+        }
+        text
     }
 }
 
@@ -232,7 +293,14 @@ impl Summary {
 
     /// The energy balance as a text; empty where nothing is coupled.
     pub fn text(&self) -> String {
-        let worst = self.bonds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+        let worst = self.bonds.iter().max_by(|a, b| a.scaled_share().total_cmp(&b.scaled_share()));
+        let mostly_error =
+            worst.is_some_and(|worst| worst.scaled_share() > MOSTLY_ERROR && !worst.overflowed());
+        let advice = if mostly_error {
+            " If the bond should carry next to nothing, give the energy to compare with as its `energy_scale`."
+        } else {
+            ""
+        };
         let silent = self.bonds.iter().filter(|bond| bond.verdict() == Verdict::Unmeasured);
         let silent = quoted(silent.map(|bond| &bond.name));
         let words = match (self.verdict, worst) {
@@ -245,7 +313,7 @@ impl Summary {
             (Verdict::Unmeasured, Some(_)) => {
                 format!("no power is transmitted by {silent}; the energy defect shows nothing there.")
             }
-            (verdict, Some(worst)) => format!("{}: {} {}.", worst.defect(), verdict.word(), limits()),
+            (verdict, Some(worst)) => format!("{}: {} {}.{advice}", worst.defect(), verdict.word(), limits()),
             (verdict, None) => verdict.word().into(),
         };
         let silence = if silent.is_empty() || self.verdict == Verdict::Unmeasured {
@@ -266,8 +334,16 @@ impl Summary {
     }
 }
 
-fn share(totals: &BondTotals) -> f64 {
-    if totals.residual_absolute == 0.0 { 0.0 } else { totals.residual_absolute / totals.exchanged }
+/// Infinite after an overflow, where the quotient would be no number.
+fn share(totals: &BondTotals, scale: f64) -> f64 {
+    let BondTotals { exchanged, residual_absolute, .. } = *totals;
+    if residual_absolute == 0.0 {
+        0.0
+    } else if exchanged.is_finite() && residual_absolute.is_finite() {
+        residual_absolute / scale
+    } else {
+        f64::INFINITY
+    }
 }
 
 fn percent(share: f64) -> String {

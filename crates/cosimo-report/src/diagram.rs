@@ -417,13 +417,14 @@ impl DrawnLine {
         let mut line =
             DrawnLine { from, to, class: "bond", width: 2.0, label, title, ..DrawnLine::default() };
         let booked = ledger.iter().find(|booked| booked.name == name);
-        let Some(BondSummary { totals, share, .. }) = booked else { return line };
+        let Some(booked) = booked else { return line };
+        let BondSummary { totals, share, .. } = booked;
         let exchanged = ledger.iter().map(|bond| bond.totals.exchanged);
         let largest = exchanged.filter(|energy| energy.is_finite()).fold(0.0, f64::max);
         if largest > 0.0 && totals.exchanged.is_finite() {
             line.width = 2.0 + 4.0 * (totals.exchanged / largest).sqrt();
         }
-        line.class = match Verdict::of(*share) {
+        line.class = match booked.verdict() {
             _ if share.is_nan() => "bond",
             Verdict::Unmeasured => "bond",
             Verdict::Small => "bond small",
@@ -438,11 +439,11 @@ impl DrawnLine {
         }
         let _ = write!(
             line.title,
-            "\ntransmitted {} from its first side\nexchanged {}\nenergy defect {}, {} %",
+            "\ntransmitted {} from its first side\nexchanged {}\nenergy defect {}, {}",
             joules(totals.transmitted),
             joules(totals.exchanged),
             joules(totals.residual_absolute),
-            number(share * 100.0)
+            if booked.overflowed() { "overflow".into() } else { format!("{} %", number(share * 100.0)) }
         );
         line
     }

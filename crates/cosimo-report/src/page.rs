@@ -399,7 +399,8 @@ fn write_energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
          is no bound on the error of any signal. The local error is half the mean absolute residual power: an estimate of the \
          error in the transmitted power.</p>"
     )?;
-    let rows = report.summary.bonds.iter().map(|BondSummary { name, totals, share, power_error }| {
+    let rows = report.summary.bonds.iter().map(|bond| {
+        let BondSummary { name, totals, power_error, .. } = bond;
         let joules = |energy: f64| known(energy, |value| format!("{value:.6e}"));
         vec![
             HtmlText(name).to_string(),
@@ -407,7 +408,7 @@ fn write_energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
             joules(totals.exchanged),
             joules(totals.residual),
             joules(totals.residual_absolute),
-            known(*share, |share| format!("{:.4}", share * 100.0)),
+            bond.percent_text(),
             known(*power_error, |value| format!("{value:.3e}")),
         ]
     });

@@ -142,7 +142,7 @@ fn ledger(table: &Table, times: &[f64]) -> (Vec<BondSummary>, bool) {
         } else {
             complete = false;
         }
-        bonds.push(BondSummary { name, totals, share, power_error });
+        bonds.push(BondSummary { name, totals, share, scale: totals.exchanged, power_error });
     }
     complete &= !bonds.is_empty();
     if !complete {

@@ -136,7 +136,7 @@ fn a_source_stands_first_and_a_junction_gets_a_knot() {
 fn the_arrow_goes_where_the_energy_went() {
     let ledger = |transmitted: f64| {
         let totals = BondTotals { transmitted, exchanged: 10.0, residual: 0.0, residual_absolute: 0.5 };
-        [BondSummary { name: "b0".into(), totals, share: 0.05, power_error: 0.0 }]
+        [BondSummary { name: "b0".into(), totals, share: 0.05, scale: totals.exchanged, power_error: 0.0 }]
     };
     let pair = diagram(2, &[(0, 1)]);
     let tip = |transmitted: f64| {
@@ -156,7 +156,8 @@ fn a_line_is_hollow_and_has_its_delay() {
     let at = places(&pair);
     assert!((at[1].0 - at[0].0 - CELL.0).abs() < 1e-9, "{at:?}");
     let totals = BondTotals { transmitted: 8.0, exchanged: 10.0, residual: 0.0, residual_absolute: 0.0 };
-    let ledger = [BondSummary { name: "shaft".into(), totals, share: 0.0, power_error: 0.0 }];
+    let ledger =
+        [BondSummary { name: "shaft".into(), totals, share: 0.0, scale: totals.exchanged, power_error: 0.0 }];
     let svg = drawn(&pair, &ledger).unwrap();
     assert_eq!(svg.matches("class=\"line bond small delayed\"").count(), 1, "{svg}");
     assert_eq!(svg.matches("<path class=core").count(), 1);

@@ -17,7 +17,13 @@ use insta::assert_snapshot;
 fn summary(bonds: &[&str]) -> Summary {
     let totals =
         BondTotals { transmitted: -750.0, exchanged: 767.0, residual: 0.32, residual_absolute: 0.998 };
-    let bond = |name: &&str| BondSummary { name: (*name).into(), totals, share: 0.0013, power_error: 0.125 };
+    let bond = |name: &&str| BondSummary {
+        name: (*name).into(),
+        totals,
+        share: 0.0013,
+        scale: totals.exchanged,
+        power_error: 0.125,
+    };
     Summary {
         net: None,
         coupled: true,

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// Certificate written by `cosimo run --certificate`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Largest energy defect of every bond, relative to the energy it exchanged
+    /// Largest energy defect of every bond, relative to the energy it exchanged or, if that is smaller, to its energy scale
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     max_defect: Option<f64>,
     /// The same for one bond; `inf` excludes it. Overrides --max-defect; can be repeated

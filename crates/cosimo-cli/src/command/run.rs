@@ -397,14 +397,16 @@ fn energies(summary: &Summary) {
         println!(
             "\nbond             transmitted J    exchanged J     residual J   |residual| J  of exchanged  local error W"
         );
-        for BondSummary { name, totals, share, power_error } in &summary.bonds {
+        for bond in &summary.bonds {
+            let BondSummary { name, totals, power_error, .. } = bond;
+            let unit = if bond.overflowed() { ' ' } else { '%' };
             println!(
-                "{name:<14} {:>15.6e} {:>14.6e} {:>14.6e} {:>14.6e}   {:>9.4} % {power_error:>14.3e}",
+                "{name:<14} {:>15.6e} {:>14.6e} {:>14.6e} {:>14.6e}   {:>9} {unit} {power_error:>14.3e}",
                 totals.transmitted,
                 totals.exchanged,
                 totals.residual,
                 totals.residual_absolute,
-                share * 100.0
+                bond.percent_text()
             );
         }
     }

@@ -148,6 +148,19 @@ impl Layout {
     }
 }
 
+impl Topology {
+    /// The simulators that a bond joins.
+    pub fn components_of(&self, bond: &Bond) -> Vec<usize> {
+        let owner = |variable: PowerVariable| match variable {
+            PowerVariable::Output(output) => self.owners.get(output).copied(),
+            PowerVariable::Input(input) => self.blocks.iter().position(|block| block.inputs.contains(&input)),
+        };
+        let mut all: Vec<usize> = bond.sides.iter().filter_map(|side| owner(side.effort)).collect();
+        all.dedup();
+        all
+    }
+}
+
 impl Methods {
     /// The number of past samples that any extrapolation needs.
     pub(crate) fn history_depth(&self) -> usize {

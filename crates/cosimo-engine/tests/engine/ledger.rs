@@ -72,6 +72,101 @@ fn a_defect_is_a_share_of_what_was_exchanged() {
     }
 }
 
+/// A bond that should carry nothing exchanges only its errors; bonds with a larger exchange are as before.
+#[test]
+fn a_small_exchange_is_held_against_a_larger_energy() {
+    let bond = BondSummary::of("idle", &totals(1e-3, 5e-4), 1.0);
+    assert_eq!((bond.share, bond.scaled_share(), bond.verdict()), (0.5, 0.5, Verdict::Large));
+    let held = bond.clone().held_against(10.0);
+    assert_eq!((held.share, held.scaled_share(), held.verdict()), (0.5, 5e-5, Verdict::Small));
+    let words = held.words();
+    assert!(
+        words.contains(
+            "50.000 % of the energy exchanged and 5.00e-3 % of its energy scale of 1.000e1 J: small"
+        ),
+        "{words}"
+    );
+    let busy = BondSummary::of("busy", &totals(100.0, 0.5), 1.0);
+    assert_eq!(busy.clone().held_against(10.0), busy);
+    assert!(!busy.words().contains("scale"));
+    let idle = BondSummary::of("idle", &totals(0.0, 0.0), 1.0).held_against(10.0);
+    assert_eq!(idle.verdict(), Verdict::Unmeasured);
+    let text = |bond: BondSummary| {
+        let verdict = bond.verdict();
+        Summary { coupled: true, bonds: vec![bond], verdict, ..Summary::default() }.text()
+    };
+    assert!(text(bond).contains("give the energy to compare with as its `energy_scale`"));
+    assert!(!text(busy).contains("energy_scale"));
+}
+
+#[test]
+fn energies_that_overflow_are_said_to_have_overflowed() {
+    let infinite = BondTotals {
+        transmitted: f64::NAN,
+        exchanged: f64::INFINITY,
+        residual: f64::NAN,
+        residual_absolute: f64::INFINITY,
+    };
+    let none = BondTotals { exchanged: f64::NAN, residual_absolute: f64::NAN, ..infinite };
+    for totals in [
+        infinite,
+        none,
+        BondTotals { exchanged: 1.0, ..infinite },
+        BondTotals { residual_absolute: 1.0, ..infinite },
+    ] {
+        let bond = BondSummary::of("joint", &totals, 1.0).held_against(1.0);
+        assert!(bond.overflowed() && bond.verdict() == Verdict::Large, "{bond:?}");
+        assert_eq!(bond.percent_text(), "overflow");
+        let summary = Summary {
+            coupled: true,
+            verdict: Verdict::Large,
+            bonds: vec![bond.clone()],
+            ..Summary::default()
+        };
+        for text in [bond.words(), summary.text()] {
+            assert!(
+                text.contains("the energies overflowed, since outputs diverged") && !text.contains("NaN"),
+                "{text}"
+            );
+        }
+    }
+    // Energy out of nothing is no overflow.
+    let bond = BondSummary::of("joint", &totals(0.0, 1.0), 1.0);
+    assert!(!bond.overflowed() && bond.verdict() == Verdict::Large);
+    assert_eq!(BondSummary { share: f64::NAN, ..bond }.percent_text(), "–");
+}
+
+/// Two masses with a spring between them, and a third on a spring of its own that hangs on the second and never moves.
+#[test]
+fn the_neighbours_of_a_bond_give_its_scale() {
+    let system = |scale: &str| {
+        format!(
+            "experiment.stop = 2.0\n\
+         component.left = {{ source = 'native:dual-mass/left', parameters = {{ x10 = 1.0 }} }}\n\
+         component.coupling.source = 'native:dual-mass/coupling'\ncomponent.right.source = 'native:dual-mass/right'\n\
+         connection = [{{ from = 'left.x', to = 'coupling.x1' }}, {{ from = 'right.x', to = 'coupling.x2' }}]\n\
+         bond = [\n{{ name = 'one', a = {{ effort = 'left.f', flow = 'left.v' }}, b = {{ effort = 'coupling.f1', flow = 'coupling.v1' }} }},\n\
+         {{ name = 'two', a = {{ effort = 'coupling.f2', flow = 'coupling.v2' }}, b = {{ effort = 'right.f', flow = 'right.v' }}{scale} }},\n]\n\
+         method.step.size = 0.01\n"
+        )
+    };
+    let bonds = |scale: &str, more: &str| {
+        let mut run = crate::common::start(&(system(scale) + more), 1);
+        crate::common::run_to_the_end(&mut run);
+        run.summary().bonds
+    };
+    // A heavy second mass hardly moves: what its bond exchanges is far below a tenth of the first one's.
+    let heavy = "component.right.parameters = { m2 = 1e6, k2 = 1e6 }\n";
+    let [one, two] = &bonds("", heavy)[..] else { panic!() };
+    assert!(two.totals.exchanged < 0.01 * one.totals.exchanged, "{one:?} {two:?}");
+    assert_eq!((one.scale, two.scale), (one.totals.exchanged, 0.1 * one.totals.exchanged));
+    let [_, given] = &bonds(", energy_scale = 123.0", heavy)[..] else { panic!() };
+    assert_eq!((given.scale, given.totals), (123.0, two.totals));
+    for bond in bonds("", "") {
+        assert_eq!(bond.scale, bond.totals.exchanged, "{bond:?}");
+    }
+}
+
 #[test]
 fn a_summary_says_which_bond_is_worst_and_which_carry_nothing() {
     let bond = |name: &str, exchanged, residual| BondSummary::of(name, &totals(exchanged, residual), 1.0);

@@ -91,6 +91,12 @@ objects! {
         #[doc = "the absolute residual as a share of the energy exchanged; null where nothing was transmitted, or energy \
                  came out of nothing"]
         energy_defect: Option<f64> = Some(bond.share).filter(|_| bond.verdict() != Verdict::Unmeasured).and_then(finite),
+        #[doc = "J that the verdict holds the defect against: the energy exchanged or, if that is smaller, the energy scale of the \
+                 bond or a tenth of what another bond of its components exchanged"]
+        energy_scale: Option<f64> = finite(bond.scale),
+        /// the absolute residual as a share of that energy
+        scaled_defect: Option<f64> =
+            Some(bond.scaled_share()).filter(|_| bond.verdict() != Verdict::Unmeasured).and_then(finite),
         /// W, half the mean absolute residual power
         mean_power_error: Option<f64> = finite(bond.power_error),
         /// of the energy defect: small up to 0.1 %, large above 1 %

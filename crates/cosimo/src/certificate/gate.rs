@@ -9,7 +9,7 @@ use super::{KIND, VERSION};
 /// The limits. Bounds are finite, or infinite for a bond that is not limited.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GateCriteria {
-    /// Largest energy defect of any bond, relative to the energy it exchanged.
+    /// Largest energy defect of any bond, relative to the energy it exchanged or, if that is smaller, to its energy scale.
     pub defect: Option<f64>,
     /// The same for single bonds; overrides `defect`.
     pub bonds: Vec<(String, f64)>,
@@ -118,7 +118,11 @@ fn defects(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &m
     for place in 0..reader.list("/bonds") {
         let name = reader.text(&format!("/bonds/{place}/name"));
         let verdict = reader.text(&format!("/bonds/{place}/verdict"));
-        let share = reader.share(&format!("/bonds/{place}/energy_defect"));
+        let of_exchanged = reader.share(&format!("/bonds/{place}/energy_defect"));
+        // Certificates of earlier versions have the exchanged energy only.
+        let scaled = format!("/bonds/{place}/scaled_defect");
+        let share = if reader.at(&scaled).is_some() { reader.share(&scaled) } else { of_exchanged };
+        let energy = if share == of_exchanged { "the energy exchanged" } else { "its energy scale" };
         let own = limits.bonds.iter().rfind(|(bond, _)| *bond == name).map(|(_, limit)| *limit);
         if let Some(limit) = own.or(limits.defect) {
             let measured = verdict != "unmeasured";
@@ -130,7 +134,7 @@ fn defects(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &m
             checks.push(GateCheck {
                 criterion: "energy-defect",
                 about: format!("bond `{name}`"),
-                wanted: format!("at most {limit:e} of the energy exchanged"),
+                wanted: format!("at most {limit:e} of {energy}"),
                 found,
                 pass: limit == f64::INFINITY || measured && share.is_some_and(|share| share <= limit),
             });

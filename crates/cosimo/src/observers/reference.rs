@@ -7,6 +7,9 @@ use crate::error::Error;
 use crate::observer::{Moment, Observer, RunEnd};
 use crate::reference;
 
+/// Instants of the reference before a checkpoint.
+const EARLIER: usize = 1000;
+
 /// Follows the ports that have a counterpart in the reference.
 #[derive(Debug, Default)]
 pub struct Reference {
@@ -46,8 +49,15 @@ impl Observer for Reference {
         if !summary.finished || self.outputs.is_empty() || declared != self.outputs.len() {
             return Ok(());
         }
-        match reference::solve(system, &self.times, &end.inputs.registry) {
-            Ok(solution) => outcome.reference = self.errors(&solution, run.layout()),
+        // Errors are relative to the largest value of the whole run, also of the part before a checkpoint.
+        let (start, from) = (system.experiment.start, outcome.from);
+        let mut times: Vec<f64> =
+            (0..EARLIER).map(|k| start + k as f64 / EARLIER as f64 * (from - start)).collect();
+        times.retain(|time| *time < from);
+        let earlier = times.len();
+        times.extend(&self.times);
+        match reference::solve(system, &times, &end.inputs.registry) {
+            Ok(solution) => outcome.reference = self.errors(&solution, earlier, run.layout()),
             Err(message) => end.warn(format!("no comparison with the monolithic reference: {message}")),
         }
         Ok(())
@@ -55,7 +65,13 @@ impl Observer for Reference {
 }
 
 impl Reference {
-    fn errors(&self, solution: &reference::Solution, layout: &Layout) -> Vec<ReferenceDeviation> {
+    /// The first `earlier` rows of the solution are of instants before those compared.
+    fn errors(
+        &self,
+        solution: &reference::Solution,
+        earlier: usize,
+        layout: &Layout,
+    ) -> Vec<ReferenceDeviation> {
         let unit = |output: usize| {
             let owner = layout.topology.owners[output];
             let port = &layout.topology.interfaces[owner].outputs
@@ -63,18 +79,21 @@ impl Reference {
             port.unit.as_ref().map_or(String::new(), ToString::to_string)
         };
         let port = |(k, name): (usize, &String)| {
-            let (mut error, mut size, mut at) = (0.0f64, 0.0f64, 0.0);
-            let rows = solution.rows.iter().zip(self.values.chunks(self.outputs.len()));
+            let peak = |peak: f64, row: &Vec<f64>| peak.max(row[k].abs());
+            let mut size = solution.rows.iter().fold(0.0, peak);
+            let (mut error, mut at) = (0.0f64, 0.0);
+            let rows = solution.rows[earlier..].iter().zip(self.values.chunks(self.outputs.len()));
             for ((row, values), time) in rows.zip(&self.times) {
                 let distance = (values[k] - row[k]).abs();
                 (error, at) = if distance > error { (distance, *time) } else { (error, at) };
-                size = size.max(row[k].abs());
+                // A signal that should be zero is compared with what it became, not with rounding.
+                size = size.max(values[k].abs());
             }
             ReferenceDeviation {
                 name: name.clone(),
                 unit: unit(self.outputs[k]),
                 error,
-                share: error / size,
+                share: if error == 0.0 { 0.0 } else { error / size },
                 at,
             }
         };
