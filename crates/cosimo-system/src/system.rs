@@ -57,6 +57,9 @@ pub struct Experiment {
     pub end: EndRule,
     /// Which values a row holds.
     pub record: RecordPoint,
+    /// The wanted error of signals, relative to their scale; `None` takes [`Experiment::DEFAULT_ACCURACY`]. It judges results
+    /// and changes no number of them.
+    pub accuracy: Option<f64>,
     /// A table of outputs before the start, for delays and extrapolations that need past values.
     pub history: Option<(PathBuf, Span)>,
     /// The section.
@@ -70,9 +73,20 @@ impl Default for Experiment {
             stop: 1.0,
             end: EndRule::Exact,
             record: RecordPoint::AfterExchange,
+            accuracy: None,
             history: None,
             span: 0..0,
         }
+    }
+}
+
+impl Experiment {
+    /// The wanted error of signals where the file has none: 1 % of their scale.
+    pub const DEFAULT_ACCURACY: f64 = 0.01;
+
+    /// The wanted error of signals, relative to their scale.
+    pub fn wanted_accuracy(&self) -> f64 {
+        self.accuracy.unwrap_or(Experiment::DEFAULT_ACCURACY)
     }
 }
 

@@ -177,6 +177,9 @@ fn experiment_rest(it: &mut Experiment, w: &mut KeyWalk<'_, '_>) {
         &mut it.record,
         "whether rows hold values before or after the exchange at a communication point",
     );
+    let accuracy =
+        "wanted error of signals relative to their scale, by which results are judged; 0.01 if not given";
+    w.key("accuracy", optional(Positive), &mut it.accuracy, accuracy);
     w.key("history", optional(text()), &mut it.history, "file with a table of outputs before the start");
 }
 

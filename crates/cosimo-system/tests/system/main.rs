@@ -22,6 +22,7 @@ start = 1
 stop = 4.0
 end = "after"
 record = "before-exchange"
+accuracy = 2e-3
 history = "history.csv"
 
 [component.wheel]

@@ -18,6 +18,7 @@ fn every_key_is_read() {
     assert_eq!((experiment.start, experiment.stop), (1.0, 4.0));
     assert_eq!((experiment.end, experiment.record), (EndRule::After, RecordPoint::BeforeExchange));
     assert_eq!(experiment.history.as_ref().unwrap().0, Path::new("history.csv"));
+    assert_eq!((experiment.accuracy, experiment.wanted_accuracy()), (Some(2e-3), 2e-3));
     assert_eq!(system.folder, Path::new("folder"));
 
     let [wheel, chassis] = &system.components[..] else { panic!() };
@@ -108,6 +109,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(component.source, "native:quarter-car/chassis");
     assert_eq!((component.parameters.len(), component.starts.len()), (0, 0));
     assert_eq!((component.tolerance, component.weight), (None, None));
+    assert_eq!(plain.experiment.wanted_accuracy(), 0.01);
     let experiment = Experiment { stop: 4.0, ..Experiment::default() };
     assert_eq!(plain, System { folder: "folder".into(), experiment, ..System::default() });
 
