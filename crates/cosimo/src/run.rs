@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cosimo_analysis::error_bars::{ACCURACY, Accuracy, ErrorBars as Bars};
+use cosimo_analysis::error_bars::{Accuracy, ErrorBars as Bars};
 use cosimo_core::Time;
 use cosimo_engine::{Plan, RunError, Summary};
 use cosimo_record::{Files, MemoryRecorder, RowCount, Tee};
@@ -75,7 +75,7 @@ impl<'o> Run<'o> {
         } else {
             None
         };
-        let accuracy = simulation.accuracy.unwrap_or(ACCURACY);
+        let accuracy = simulation.accuracy.unwrap_or_else(|| system.experiment.wanted_accuracy());
         let bars = (simulation.error_bars != Bars::Off).then(|| {
             let watch = simulation.repetitions;
             ErrorBars::new((simulation.error_bars, accuracy), watch, simulation.interrupted, against)

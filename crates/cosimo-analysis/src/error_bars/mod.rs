@@ -32,8 +32,6 @@ use follow::Signals;
 pub use words::percent;
 use words::seconds;
 
-/// The wanted accuracy where none is given: it only judges.
-pub const ACCURACY: f64 = 0.01;
 /// `auto` repeats a run with smaller steps if that is expected to take less.
 const SHORT: Duration = Duration::from_secs(60);
 /// Steps of the run, its halves and its quarters.

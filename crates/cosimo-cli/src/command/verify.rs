@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use cosimo::analysis::error_bars::{ACCURACY, AccuracyVerdict, Repetition, StepCallback};
+use cosimo::analysis::error_bars::{AccuracyVerdict, Repetition, StepCallback};
 use cosimo::analysis::order::Truth;
 use cosimo::analysis::verify::{
     MonolithicSource, SignalError, Verification, VerifyError, VerifyOptions, verify,
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         })
     };
     let options = VerifyOptions {
-        accuracy: args.accuracy.unwrap_or(ACCURACY),
+        accuracy: args.accuracy.unwrap_or_else(|| system.experiment.wanted_accuracy()),
         absolute: args.absolute,
         signals: &args.vars,
         watch: &watch,
