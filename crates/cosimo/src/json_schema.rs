@@ -1,8 +1,12 @@
 //! JSON schemas, draft 2020-12, of what programs read: each follows from the struct that is written.
 
+use std::borrow::Cow;
+
+use cosimo_analysis::error_bars::Accuracy;
 use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 /// Structs of JSON output, with every member required and no other allowed. Where a struct has arguments, each member
@@ -94,6 +98,40 @@ pub struct FileOutput<'a, T> {
     pub found: T,
 }
 
+/// The accuracy of signals as a member of files: any number in it may be null.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct AccuracyObject(pub Accuracy);
+
+impl Default for AccuracyObject {
+    fn default() -> AccuracyObject {
+        AccuracyObject(Accuracy::unknown(f64::NAN, String::new()))
+    }
+}
+
+impl JsonSchema for AccuracyObject {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Accuracy::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Accuracy::json_schema(generator);
+        RecursiveTransform(nullable).transform(&mut schema);
+        schema
+    }
+}
+
+/// JSON has neither infinities nor NaN: they are null.
+fn nullable(schema: &mut Schema) {
+    if schema.get("type") == Some(&json!("number")) {
+        schema.insert("type".into(), json!(["number", "null"]));
+    }
+}
+
 /// The schema of a struct inside of another.
 pub(crate) fn part<T: JsonSchema>() -> Json {
     let mut part = schema::<T>(true);
@@ -101,15 +139,15 @@ pub(crate) fn part<T: JsonSchema>() -> Json {
     part
 }
 
-/// The schema of a struct. JSON has neither infinities nor NaN: they are null, where any number can be one.
+/// The schema of a struct; with `null_numbers` any number can be null.
 pub(crate) fn schema<T: JsonSchema>(null_numbers: bool) -> Json {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
     // `double` and `uint64` are formats of OpenAPI, and titles would be names of Rust types.
     let plain = move |schema: &mut Schema| {
         ["format", "title"].iter().for_each(|key| drop(schema.remove(*key)));
-        if null_numbers && schema.get("type") == Some(&json!("number")) {
-            schema.insert("type".into(), json!(["number", "null"]));
+        if null_numbers {
+            nullable(schema);
         }
     };
     settings.with_transform(RecursiveTransform(plain)).into_generator().into_root_schema_for::<T>().into()

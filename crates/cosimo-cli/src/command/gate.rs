@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::certificate::{GateCheck, GateCriteria, gate, results, unchanged};
+use cosimo::certificate::{AccuracyCriterion, GateCheck, GateCriteria, gate, results, unchanged};
 use cosimo::paths;
 use cosimo::system::check_regular_file;
 use serde::Serialize;
@@ -10,12 +10,26 @@ use serde_json::Value;
 
 use crate::{exit, output, report};
 
+const AFTER_HELP: &str = "\
+The run must have come to its end, and its verdict must be `accurate`. `--max-error` replaces the verdict by a limit for
+error bars, `--any-accuracy` drops it; all other criteria are checked in addition to it.";
+
 /// Pass or fail a run by its certificate: exit 0 or 1, and every criterion with its limit and value
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     /// Certificate written by `cosimo run --certificate`
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Largest error bar of every signal, relative to its scale, instead of the verdict; unknown ones fail
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    max_error: Option<f64>,
+    /// The same for the signals that match; `inf` excludes them. Overrides --max-error and the verdict; can be repeated
+    #[arg(long = "signal", value_name = "PATTERN=X")]
+    signals: Vec<String>,
+    /// Let runs pass whose signals are not accurate, or not known to be
+    #[arg(long, conflicts_with = "max_error")]
+    any_accuracy: bool,
     /// Largest energy defect of every bond, relative to the energy it exchanged or, if that is smaller, to its energy scale
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     max_defect: Option<f64>,
@@ -71,6 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 fn limits(args: &Args) -> Result<GateCriteria, u8> {
     let mut wrong = Vec::new();
     let numbers = [
+        ("--max-error", args.max_error),
         ("--max-defect", args.max_defect),
         ("--max-indicator", args.max_indicator),
         ("--max-loop-residual", args.max_loop_residual),
@@ -80,21 +95,19 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
             wrong.push(format!("`{option}` must be a finite number not below 0, got {value}"));
         }
     }
-    let mut bonds = Vec::new();
-    for text in &args.bonds {
-        let parts = text.rsplit_once('=').map(|(name, value)| (name.trim(), value.trim().parse::<f64>()));
-        match parts {
-            Some((name, Ok(value))) if !name.is_empty() && value >= 0.0 => {
-                bonds.push((name.to_owned(), value))
-            }
-            _ => wrong.push(format!("`--bond {text}`: expected NAME=X with X a number not below 0, or inf")),
-        }
-    }
+    let signals = named(("--signal", "PATTERN"), &args.signals, &mut wrong);
+    let bonds = named(("--bond", "NAME"), &args.bonds, &mut wrong);
     if !wrong.is_empty() {
         wrong.iter().for_each(|message| report::error(message, None));
         return Err(exit::BAD_INPUT);
     }
     Ok(GateCriteria {
+        accuracy: match (args.any_accuracy, args.max_error) {
+            (true, _) => AccuracyCriterion::Any,
+            (false, Some(most)) => AccuracyCriterion::MaxError(most),
+            (false, None) => AccuracyCriterion::Verdict,
+        },
+        signals,
         defect: args.max_defect,
         bonds,
         indicator: args.max_indicator,
@@ -103,6 +116,25 @@ fn limits(args: &Args) -> Result<GateCriteria, u8> {
         no_warnings: args.no_warnings,
         incomplete: args.allow_incomplete,
     })
+}
+
+/// Limits of single signals or bonds.
+fn named((option, what): (&str, &str), texts: &[String], wrong: &mut Vec<String>) -> Vec<(String, f64)> {
+    let mut limits = Vec::new();
+    for text in texts {
+        let parts = text.rsplit_once('=').map(|(name, value)| (name.trim(), value.trim().parse::<f64>()));
+        match parts {
+            Some((name, Ok(value))) if !name.is_empty() && value >= 0.0 => {
+                limits.push((name.to_owned(), value));
+            }
+            _ => {
+                wrong.push(format!(
+                    "`{option} {text}`: expected {what}=X with X a number not below 0, or inf"
+                ));
+            }
+        }
+    }
+    limits
 }
 
 fn read(file: &Path) -> Result<(String, Value), u8> {

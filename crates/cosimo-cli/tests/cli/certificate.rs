@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::common::{complaint, cosimo, folder, root, system};
 use cosimo::export::{Design, Version, built_library, write};
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Two gains that hear each other at once, and a lag behind them.
 fn gain_loop(b: f64) -> String {
@@ -65,8 +65,12 @@ fn validate(folder: &Path, names: &[&str]) {
                   for key in list(json.load(open(sys.argv[2]))):\n    \
                       refused(lambda broken: broken.pop(key))\n\
                   refused(lambda broken: broken.update(more=1))\n\
-                  refused(lambda broken: broken.update(version=1))\n\
+                  refused(lambda broken: broken.update(version=2))\n\
                   refused(lambda broken: broken['outcome'].update(word='else'))\n\
+                  refused(lambda broken: broken['verdict'].update(word='small'))\n\
+                  refused(lambda broken: broken['energy'].update(word='accurate'))\n\
+                  refused(lambda broken: broken['accuracy'].pop('wanted'))\n\
+                  refused(lambda broken: broken['accuracy'].update(signals=[{}]))\n\
                   refused(lambda broken: broken['outcome'].pop('reason'))\n\
                   refused(lambda broken: broken['steps'].update(rejected=-1))\n\
                   refused(lambda broken: broken['steps']['history'].update(until=[None]))\n\
@@ -97,7 +101,7 @@ fn the_same_inputs_have_the_same_certificate_on_any_number_of_threads() {
     assert_eq!(first["inputs"][0]["file"], "system.toml");
     assert_eq!(first["inputs"][0]["sha256"], cosimo::hash::sha256(&bytes));
     let bond = &first["bonds"][0];
-    assert_eq!((&bond["name"], &bond["verdict"]), (&"strut".into(), &first["verdict"]["word"]));
+    assert_eq!((&bond["name"], &bond["word"]), (&"strut".into(), &first["energy"]["word"]));
     assert!(bond["words"].as_str().unwrap().starts_with("energy defect of bond `strut`"));
     let share =
         bond["residual_energy_absolute"].as_f64().unwrap() / bond["exchanged_energy"].as_f64().unwrap();
@@ -185,8 +189,9 @@ fn loops_are_told_with_their_residuals_at_the_start_and_later() {
     assert!(start <= 1e-12 && later <= 1e-12 && relative <= 1e-12, "{loops:?}");
     assert!(loops[0]["loop"].as_str().unwrap().contains("first.y -> second.u -> second.y"), "{loops:?}");
     validate(&folder, &["cert.json"]);
-    assert!(gate(&folder, &["cert.json", "--max-loop-residual", "1e-9"]).contains("exit 0"));
-    let told = gate(&folder, &["cert.json", "--max-defect", "1"]);
+    let any = ["cert.json", "--any-accuracy"];
+    assert!(gate(&folder, &[&any[..], &["--max-loop-residual", "1e-9"]].concat()).contains("exit 0"));
+    let told = gate(&folder, &[&any[..], &["--max-defect", "1"]].concat());
     assert!(
         told.contains("FAIL  energy-defect: expected a power bond to measure") && told.contains("exit 1")
     );
@@ -213,9 +218,16 @@ fn runs_that_did_not_end_have_a_certificate_that_says_so() {
     let never = run(&folder, "never.json", &[], 1);
     let reason = never["outcome"]["reason"].as_str().unwrap();
     assert!(reason.starts_with("the run did not begin: ") && reason.contains("is not solved"), "{reason}");
+    assert_eq!(failed["verdict"], json!({ "word": "unknown", "words": "unknown: the run failed." }));
+    assert_eq!(never["verdict"]["word"], "unknown");
+    assert!(
+        never["verdict"]["words"].as_str().unwrap().starts_with(&format!("unknown: {reason}")),
+        "{never}"
+    );
     validate(&folder, &["failed.json", "never.json"]);
     assert_snapshot!("gate-incomplete", gate(&folder, &["failed.json"]));
-    assert!(gate(&folder, &["never.json", "--allow-incomplete"]).contains("exit 0"));
+    assert!(gate(&folder, &["never.json", "--allow-incomplete"]).contains("exit 1"));
+    assert!(gate(&folder, &["never.json", "--allow-incomplete", "--any-accuracy"]).contains("exit 0"));
 }
 
 #[test]
@@ -257,13 +269,15 @@ fn a_gate_passes_and_fails_where_it_should() {
     let defect = found["bonds"][0]["energy_defect"].as_f64().unwrap();
     let at = format!("{defect:e}");
     let just_below = format!("{:e}", defect * (1.0 - 1e-12));
-    assert!(gate(&folder, &["cert.json"]).contains("exit 0"));
-    assert!(gate(&folder, &["cert.json", "--max-defect", &at]).contains("exit 0"));
-    assert!(gate(&folder, &["cert.json", "--max-defect", &just_below]).contains("exit 1"));
+    let judged = |args: &[&str]| gate(&folder, &[&["cert.json", "--any-accuracy"], args].concat());
+    assert!(judged(&[]).contains("exit 0"));
+    assert!(judged(&["--max-defect", &at]).contains("exit 0"));
+    assert!(judged(&["--max-defect", &just_below]).contains("exit 1"));
     let own = format!("strut={at}");
-    assert!(gate(&folder, &["cert.json", "--max-defect", "1e-9", "--bond", &own]).contains("exit 0"));
+    assert!(judged(&["--max-defect", "1e-9", "--bond", &own]).contains("exit 0"));
     let all = [
         "cert.json",
+        "--any-accuracy",
         "--max-defect",
         "1e-9",
         "--max-indicator",
@@ -289,6 +303,42 @@ fn a_gate_passes_and_fails_where_it_should() {
     assert_eq!((&json["pass"], failed), (&false.into(), 2));
 }
 
+/// The verdict of the run is the criterion, or limits for error bars are; other criteria do not replace it.
+#[test]
+fn a_gate_is_about_the_accuracy_of_signals() {
+    let folder = folder("certificate-accuracy");
+    system(&folder, &[]);
+    let good = run(&folder, "good.json", &["--accuracy", "1"], 0);
+    let bad = run(&folder, "bad.json", &["--accuracy", "1e-9"], 0);
+    let off = run(&folder, "off.json", &["--error-bars", "off"], 0);
+    validate(&folder, &["good.json", "bad.json", "off.json"]);
+    for (name, found, word, code) in [
+        ("good.json", &good, "accurate", 0),
+        ("bad.json", &bad, "not-accurate", 1),
+        ("off.json", &off, "unknown", 1),
+    ] {
+        assert_eq!(found["verdict"]["word"], word, "{name}");
+        let told = gate(&folder, &[name]);
+        assert!(told.contains(found["verdict"]["words"].as_str().unwrap()), "{told}");
+        assert!(told.contains(&format!("exit {code}")), "{told}");
+        assert!(gate(&folder, &[name, "--max-defect", "0.5"]).contains(&format!("exit {code}")), "{name}");
+        assert!(gate(&folder, &[name, "--any-accuracy"]).contains("exit 0"), "{name}");
+    }
+    // The error bars are those of the run, whatever was wanted of it.
+    let worst = &good["accuracy"]["signals"][0];
+    let (name, most) = (worst["name"].as_str().unwrap(), worst["relative"].as_f64().unwrap());
+    let (at, below) = (format!("{most:e}"), format!("{:e}", most * (1.0 - 1e-12)));
+    assert!(gate(&folder, &["good.json", "--max-error", &at]).contains("exit 0"));
+    let told = gate(&folder, &["good.json", "--max-error", &below]);
+    let line = format!("FAIL  accuracy of `{name}`: expected an error bar of at most {below}");
+    assert!(told.contains(&line) && told.contains("exit 1"), "{told}");
+    let own = format!("{name}={at}");
+    assert!(gate(&folder, &["good.json", "--max-error", &below, "--signal", &own]).contains("exit 0"));
+    assert!(gate(&folder, &["off.json", "--max-error", "1"]).contains("exit 1"));
+    let told = gate(&folder, &["good.json", "--max-error", "1", "--signal", "chassi.*=1"]);
+    assert!(told.contains("no signal that matches `chassi.*`") && told.contains("exit 2"), "{told}");
+}
+
 /// All at rest: the force is zero for ever, and nothing can be lost of nothing.
 #[test]
 fn a_bond_that_transmits_nothing_is_not_praised() {
@@ -305,7 +355,7 @@ fn a_bond_that_transmits_nothing_is_not_praised() {
     ));
     let found = certificate(&folder, "cert.json");
     assert!(found["bonds"][0]["energy_defect"].is_null());
-    assert_eq!(found["bonds"][0]["verdict"], "unmeasured");
+    assert_eq!(found["bonds"][0]["word"], "unmeasured");
     validate(&folder, &["cert.json"]);
     assert_snapshot!("gate-nothing", gate(&folder, &["cert.json", "--max-defect", "1e-3"]));
     assert!(gate(&folder, &["cert.json", "--max-defect", "1e-3", "--bond", "spring=inf"]).contains("exit 0"));
@@ -319,13 +369,14 @@ fn bad_certificates_and_bad_wishes_are_refused() {
     let text = std::fs::read_to_string(folder.join("cert.json")).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     write("cut.json", &text[..text.find("\"steps\"").unwrap()]);
-    write("version.json", &text.replacen("\"version\": 2", "\"version\": 7", 1));
+    write("version.json", &text.replacen("\"version\": 3", "\"version\": 7", 1));
     write("other.json", "{ \"time\": 1.0 }\n");
     write("list.json", "[]");
     let mut damaged = good.clone();
     damaged["bonds"][0]["energy_defect"] = "NaN".into();
     damaged["steps"]["rejected"] = serde_json::json!(-3);
     damaged["warnings"] = Value::Null;
+    damaged["verdict"]["word"] = "small".into();
     write("damaged.json", &damaged.to_string());
     let nan = good["bonds"][0]["energy_defect"].to_string();
     write("nan.json", &text.replacen(&format!("\"energy_defect\": {nan}"), "\"energy_defect\": NaN", 1));
@@ -335,9 +386,10 @@ fn bad_certificates_and_bad_wishes_are_refused() {
     }
     told += &gate(&folder, &["cert.json", "--bond", "strot=1", "--bond", "wheel=2"]);
     told += &gate(&folder, &["cert.json", "--max-defect", "nan", "--max-indicator", "-1", "--bond", "strut"]);
+    told += &gate(&folder, &["cert.json", "--max-error", "-1", "--signal", "a.x", "--signal", "a.x=nan"]);
     told += &gate(&folder, &["missing.json"]);
     assert_snapshot!("gate-refuses", told);
-    assert_eq!(told.matches("exit 2\n").count(), 8, "{told}");
+    assert_eq!(told.matches("exit 2\n").count(), 9, "{told}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cosimo_analysis::error_bars::Accuracy;
 use cosimo_core::{PowerVariable, link};
 use cosimo_engine::rows::side_letter;
 use cosimo_engine::{
@@ -13,7 +14,12 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::{Axes, KIND, Steps, VERSION, facts, finite, group, method, stages};
-use crate::json_schema::{self, objects};
+use crate::json_schema::{self, AccuracyObject, objects};
+
+/// Words of the verdict about signals.
+pub(crate) const VERDICTS: [&str; 3] = ["accurate", "not-accurate", "unknown"];
+/// Words for energy defects.
+const ENERGY_WORDS: [&str; 4] = ["unmeasured", "small", "noticeable", "large"];
 
 /// JSON schema, draft 2020-12. Nothing else than what it names is in a certificate.
 pub fn schema() -> Json {
@@ -31,6 +37,9 @@ objects! {
         pub outcome: Outcome,
         pub experiment: Experiment,
         pub verdict: RunVerdict,
+        /// what the verdict rests on
+        pub accuracy: AccuracyObject,
+        pub energy: EnergyBalance,
         pub bonds: Vec<Bond>,
         pub steps: StepSummary,
         pub loops: Vec<Loop>,
@@ -69,12 +78,21 @@ objects! {
         pub resumed_at: Option<f64>,
     }
 
-    /// of the worst bond
-    pub struct RunVerdict {
-        /// of the energy defect: small up to 0.1 %, large above 1 %
-        #[schemars(extend("enum" = ["unmeasured", "small", "noticeable", "large"]))]
-        pub word: &'static str,
-        pub words: String,
+    /// whether the recorded signals are accurate
+    pub struct RunVerdict(accuracy: &Accuracy) {
+        #[schemars(extend("enum" = VERDICTS))]
+        word: &'static str = accuracy.verdict.word(),
+        /// for people
+        words: String = accuracy.words.clone(),
+    }
+
+    /// the energy balance of the coupling, which is no bound on any error
+    pub struct EnergyBalance(summary: &Summary) {
+        /// of the worst bond, by its energy defect: small up to 0.1 %, large above 1 %
+        #[schemars(extend("enum" = ENERGY_WORDS))]
+        word: &'static str = summary.verdict.word(),
+        /// for people; empty where nothing is coupled
+        words: String = summary.text(),
     }
 
     /// a power bond and its energy defect, which is no bound on any error
@@ -100,9 +118,9 @@ objects! {
         /// W, half the mean absolute residual power
         mean_power_error: Option<f64> = finite(bond.power_error),
         /// of the energy defect: small up to 0.1 %, large above 1 %
-        #[schemars(extend("enum" = ["unmeasured", "small", "noticeable", "large"]))]
-        verdict: &'static str = bond.verdict().word(),
-        /// the verdict for people
+        #[schemars(extend("enum" = ENERGY_WORDS))]
+        word: &'static str = bond.verdict().word(),
+        /// for people
         words: String = bond.words(),
         /// a scenario changed its signals, which is in the defect, too
         changed_by_scenario: bool = summary.tampered.contains(&bond.name),
@@ -331,6 +349,8 @@ objects! {
         /// RFC 3339
         pub written: String,
         pub computing_seconds: f64,
+        /// what error bars took after the run
+        pub error_bar_seconds: f64,
         pub threads: usize,
         /// 0 where unknown
         pub cores: usize,

@@ -1,8 +1,9 @@
-//! A certificate: what a run came to as JSON, for gates and archives. What it ran, by which methods, step sizes in brief, the
-//! energy defect of every bond, residuals of algebraic loops, warnings, and the hashes of all that went in.
+//! A certificate: what a run came to as JSON, for gates and archives. The verdict about its signals with their error bars, what
+//! it ran, by which methods, step sizes in brief, coupling defects, the energy defect of every bond, residuals of algebraic
+//! loops, warnings, and the hashes of all that went in.
 //!
-//! Everything that differs between two runs of the same inputs lies in one object, `machine`. A certificate speaks of the
-//! energy defect and never of an error bound: residual energy does not bound the state error.
+//! Everything that differs between two runs of the same inputs lies in one object, `machine`. The energy defect is a
+//! diagnosis and no error bound: residual energy does not bound the state error.
 
 mod data;
 mod gate;
@@ -10,10 +11,11 @@ mod seal;
 mod steps;
 
 pub use data::*;
-pub use gate::{GateCheck, GateCriteria, NoCertificate, gate};
+pub use gate::{AccuracyCriterion, GateCheck, GateCriteria, NoCertificate, gate};
 pub use seal::{results, unchanged, with_seal};
 pub use steps::Steps;
 
+use cosimo_analysis::error_bars::Accuracy;
 use cosimo_core::registry::EntryListing;
 use cosimo_core::{PowerVariable, Registry, Value};
 use cosimo_engine::{BondSummary, BondTotals, Layout, LoopResidual, Run, Summary, Topology};
@@ -22,12 +24,13 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
 use crate::fmu_messages::fmu_messages;
+use crate::json_schema::AccuracyObject;
 use crate::plan_text::resolved;
 
 /// What a file must call itself to be one.
 pub const KIND: &str = "cosimo-certificate";
 /// Changes whenever something that was there is missing or means something else.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -97,8 +100,10 @@ impl Certificate {
             ..Summary::default()
         };
         let outcome = Outcome { complete: false, word: "unfinished", reason: Some(reason.into()) };
-        let mut all = self.all(&summary, outcome, &[], warnings, machine);
-        all.verdict.words = format!("nothing was measured: {reason}");
+        let mut accuracy = Accuracy::unknown(f64::NAN, reason.into());
+        accuracy.explain(&summary);
+        let mut all = self.all((&summary, &accuracy), outcome, &[], warnings, machine);
+        all.energy.words = format!("not measured: {reason}");
         for bond in &mut all.bonds {
             bond.words = format!("energy defect not measured: {reason}");
         }
@@ -106,7 +111,13 @@ impl Certificate {
     }
 
     /// After the run, however it ended.
-    pub fn finished(&self, run: &Run, ending: &RunEnding<'_>, machine: Machine) -> CertificateData {
+    pub fn finished(
+        &self,
+        run: &Run,
+        accuracy: &Accuracy,
+        ending: &RunEnding<'_>,
+        machine: Machine,
+    ) -> CertificateData {
         let summary = run.summary();
         let (word, reason) = match ending {
             RunEnding::Finished => ("finished", None),
@@ -114,12 +125,12 @@ impl Certificate {
             RunEnding::Failed(error) => ("failed", Some(error.to_string())),
         };
         let outcome = Outcome { complete: reason.is_none(), word, reason };
-        self.all(&summary, outcome, &run.loop_residuals(), run.warnings(), machine)
+        self.all((&summary, accuracy), outcome, &run.loop_residuals(), run.warnings(), machine)
     }
 
     fn all(
         &self,
-        summary: &Summary,
+        (summary, accuracy): (&Summary, &Accuracy),
         outcome: Outcome,
         loops: &[LoopResidual],
         warnings: &[Problem],
@@ -129,7 +140,9 @@ impl Certificate {
         CertificateData {
             outcome,
             experiment: Experiment { reached: summary.time, ..self.known.experiment.clone() },
-            verdict: RunVerdict { word: summary.verdict.word(), words: summary.text() },
+            verdict: RunVerdict::new(accuracy),
+            accuracy: AccuracyObject(accuracy.clone()),
+            energy: EnergyBalance::new(summary),
             bonds: summary.bonds.iter().map(|bond| Bond::new(bond, summary)).collect(),
             steps: StepSummary::new(summary, &summary.counters, &self.steps),
             loops: loops.iter().map(Loop::new).collect(),

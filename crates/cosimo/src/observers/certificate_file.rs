@@ -40,7 +40,8 @@ impl CertificateFile {
     /// The run has not begun, or how it ends is not known.
     fn write_unfinished(&self, inputs: &RunInputs, reason: &str) -> Result<(), Error> {
         let Some(certificate) = &self.certificate else { return Ok(()) };
-        self.write(certificate.unfinished(reason, &self.warnings, machine(inputs, Duration::ZERO)))
+        let machine = machine(inputs, Duration::ZERO, Duration::ZERO);
+        self.write(certificate.unfinished(reason, &self.warnings, machine))
     }
 
     fn write_finished(
@@ -50,7 +51,8 @@ impl CertificateFile {
         (run, outcome): (&cosimo_engine::Run, &Outcome),
     ) -> Result<(), Error> {
         let Some(certificate) = &self.certificate else { return Ok(()) };
-        let mut certificate = certificate.finished(run, ending, machine(inputs, outcome.wall_time));
+        let machine = machine(inputs, outcome.wall_time, outcome.wall_time_of_error_bars);
+        let mut certificate = certificate.finished(run, &outcome.accuracy, ending, machine);
         let mut listed = Vec::new();
         for (file, rows) in &outcome.results {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
@@ -114,10 +116,11 @@ impl Observer for CertificateFile {
 }
 
 /// All that may differ between two runs of the same inputs.
-fn machine(inputs: &RunInputs, elapsed: Duration) -> Machine {
+fn machine(inputs: &RunInputs, elapsed: Duration, of_error_bars: Duration) -> Machine {
     Machine {
         written: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         computing_seconds: elapsed.as_secs_f64(),
+        error_bar_seconds: of_error_bars.as_secs_f64(),
         threads: inputs.threads,
         cores: std::thread::available_parallelism().map_or(0, usize::from),
         target: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::certificate::{FmuMessage, ScenarioEvent, SizeReasons};
+use crate::certificate::{EnergyBalance, FmuMessage, ScenarioEvent, SizeReasons, VERDICTS};
 use crate::draft_file;
 use crate::error::Error;
 use crate::fmu_messages::fmu_messages;
-use crate::json_schema::{objects, part};
+use crate::json_schema::{AccuracyObject, objects, part};
 use crate::observer::{Moment, Observer, RunEnd, When};
 use crate::observers::RealTimeStatistics;
 use crate::outcome::Outcome;
@@ -73,13 +73,19 @@ objects! {
         /// right-hand sides evaluated inside simulators
         evaluations: u64 = counters.evaluations,
         bonds: Vec<BondSummary> = summary.bonds.clone(),
-        /// of the worst bond
-        verdict: &'static str = summary.verdict.word(),
+        /// whether the recorded signals are accurate
+        #[schemars(extend("enum" = VERDICTS))]
+        verdict: &'static str = outcome.accuracy.verdict.word(),
         /// the verdict for people
-        words: String = summary.text(),
+        words: String = outcome.accuracy.words.clone(),
+        /// what the verdict rests on
+        accuracy: AccuracyObject = AccuracyObject(outcome.accuracy.clone()),
+        energy: EnergyBalance = EnergyBalance::new(summary),
         /// of computing
         wall_seconds: f64 =
             end.inputs.resumed.as_ref().map_or(0.0, |from| from.computing) + outcome.wall_time.as_secs_f64(),
+        /// what error bars took after the run
+        wall_seconds_of_error_bars: f64 = outcome.wall_time_of_error_bars.as_secs_f64(),
         error: Option<FailureSummary> = end.error.map(FailureSummary::from),
         /// where it went on from a checkpoint, in seconds
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,14 +1,33 @@
 //! Compares a certificate with limits: every criterion with its limit and the value in the certificate.
 
+mod signals;
+
 use cosimo_core::registry::suggest;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{KIND, VERSION};
 
-/// The limits. Bounds are finite, or infinite for a bond that is not limited.
+/// What is expected of the signals of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum AccuracyCriterion {
+    /// That the verdict is *accurate*.
+    #[default]
+    Verdict,
+    /// That every error bar is known and at most this, relative to the scale of the signal.
+    MaxError(f64),
+    /// Nothing.
+    Any,
+}
+
+/// The limits. Bounds are finite, or infinite for a bond or signal that is not limited.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GateCriteria {
+    /// For the signals.
+    pub accuracy: AccuracyCriterion,
+    /// Largest error bars of single signals, relative to their scale, by patterns of names; override `accuracy`, and the
+    /// last that matches overrides others.
+    pub signals: Vec<(String, f64)>,
     /// Largest energy defect of any bond, relative to the energy it exchanged or, if that is smaller, to its energy scale.
     pub defect: Option<f64>,
     /// The same for single bonds; overrides `defect`.
@@ -30,7 +49,7 @@ pub struct GateCriteria {
 pub struct GateCheck {
     /// A word for scripts.
     pub criterion: &'static str,
-    /// The bond, the loop; empty where it is about the whole run.
+    /// The signal, the bond, the loop; empty where it is about the whole run.
     pub about: String,
     /// The limit, as text.
     pub wanted: String,
@@ -69,6 +88,10 @@ pub enum NoCertificate {
     #[allow(missing_docs)]
     #[error("the certificate has no bond `{name}`")]
     UnknownBond { name: String, hint: String },
+    /// `GateCriteria::signals` has a pattern that matches no signal.
+    #[allow(missing_docs)]
+    #[error("the certificate has no signal that matches `{pattern}`")]
+    UnknownSignal { pattern: String, hint: String },
 }
 
 impl NoCertificate {
@@ -78,7 +101,9 @@ impl NoCertificate {
             NoCertificate::NotACertificate(_) => "give the file that `cosimo run --certificate` wrote".into(),
             NoCertificate::Version(_) => "run it again with this Cosimo, or take the one that made it".into(),
             NoCertificate::Broken { .. } => "it was damaged or edited; run it again".into(),
-            NoCertificate::UnknownBond { hint, .. } => hint.clone(),
+            NoCertificate::UnknownBond { hint, .. } | NoCertificate::UnknownSignal { hint, .. } => {
+                hint.clone()
+            }
         }
     }
 }
@@ -96,6 +121,7 @@ pub fn gate(certificate: &Json, limits: &GateCriteria) -> Result<Vec<GateCheck>,
     let mut reader = CertificateReader { certificate, problems: Vec::new() };
     let mut checks = Vec::new();
     complete(&mut reader, limits, &mut checks);
+    signals::check(&mut reader, limits, &mut checks);
     defects(&mut reader, limits, &mut checks);
     steps(&mut reader, limits, &mut checks);
     loops(&mut reader, limits, &mut checks);
@@ -117,15 +143,14 @@ fn defects(reader: &mut CertificateReader<'_>, limits: &GateCriteria, checks: &m
     let mut names = Vec::new();
     for place in 0..reader.list("/bonds") {
         let name = reader.text(&format!("/bonds/{place}/name"));
-        let verdict = reader.text(&format!("/bonds/{place}/verdict"));
+        let word = reader.text(&format!("/bonds/{place}/word"));
         let of_exchanged = reader.share(&format!("/bonds/{place}/energy_defect"));
-        // Certificates of earlier versions have the exchanged energy only.
         let scaled = format!("/bonds/{place}/scaled_defect");
         let share = if reader.at(&scaled).is_some() { reader.share(&scaled) } else { of_exchanged };
         let energy = if share == of_exchanged { "the energy exchanged" } else { "its energy scale" };
         let own = limits.bonds.iter().rfind(|(bond, _)| *bond == name).map(|(_, limit)| *limit);
         if let Some(limit) = own.or(limits.defect) {
-            let measured = verdict != "unmeasured";
+            let measured = word != "unmeasured";
             let found = match share {
                 _ if !measured => "no energy is transmitted, the defect is not defined".into(),
                 Some(share) => format!("{share:e}"),
