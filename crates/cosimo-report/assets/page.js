@@ -123,6 +123,7 @@
       ],
       hooks: {
         setScale: [(plot, scale) => scale === "x" && follow(plot)],
+        drawAxes: recipe.curves.some(({ bar }) => bar) ? [(plot) => bands(plot, look, recipe)] : [],
         draw: recipe.over ? [(plot) => recipe.over(plot, look, recipe)] : [],
       },
     };
@@ -137,6 +138,36 @@
     plot.over.addEventListener("wheel", (event) => wheel(plot, event), { passive: false });
     place(plot);
     watch.observe(box);
+  }
+
+  // Error bars, below the curves: as much to both sides at all instants.
+  function bands(plot, look, { curves }) {
+    const { ctx, bbox } = plot;
+    const time = plot.data[0];
+    const [first, last] = plot.series[0].idxs;
+    if (first == null || last == null) return;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.globalAlpha = 0.2;
+    curves.forEach(({ bar, slot }, k) => {
+      if (!bar) return;
+      const values = plot.data[k + 1];
+      ctx.fillStyle = look.curve(slot);
+      // From gap to gap: above the curve to the right, below it back to the left.
+      for (let from = first; from <= last; from += 1) {
+        if (values[from] == null) continue;
+        let to = from;
+        while (to < last && values[to + 1] != null) to += 1;
+        ctx.beginPath();
+        for (let at = from; at <= to; at += 1) ctx.lineTo(plot.valToPos(time[at], "x", true), plot.valToPos(values[at] + bar, "y", true));
+        for (let at = to; at >= from; at -= 1) ctx.lineTo(plot.valToPos(time[at], "x", true), plot.valToPos(values[at] - bar, "y", true));
+        ctx.fill();
+        from = to;
+      }
+    });
+    ctx.restore();
   }
 
   function remove(box) {
@@ -407,7 +438,7 @@
       panels.delete(unit);
       return;
     }
-    const curves = [...slots].map(([index, slot]) => ({ column: index, label: data.columns[index].name, slot }));
+    const curves = [...slots].map(([index, slot]) => ({ column: index, label: data.columns[index].name, slot, bar: data.columns[index].bar }));
     const known = unit === "" ? "Signals without a unit" : unit === "1" ? "Signals without dimension" : `Signals in ${unit}`;
     draw(box, { title: known, quantity: "value", unit, curves, overlap: true });
   }

@@ -179,8 +179,11 @@ async function step(name, work) {
 try {
   await step("a report is complete and quiet", async () => {
     const page = await open(report("quarter-car", join(examples, "quarter-car/system.toml")));
-    assert.match(await page.textContent("#verdict"), /^Energy defect of bond strut: .* of the energy exchanged/);
+    assert.match(await page.textContent("#verdict"), /^(Accurate|Not accurate) to 1 %: .*estimated error/);
+    assert.match(await page.textContent("#balance"), /^Energy defect of bond strut: .* of the energy exchanged/);
     assert.equal(await page.textContent("h1"), "quarter-car");
+    assert.equal(await page.locator("[aria-label='Accuracy of signals'] tbody tr").count(), 5);
+    assert.equal(await page.locator("[aria-label='Coupling defects'] tbody tr").count(), 2);
     assert.equal(await page.locator("[aria-label='Energy ledger'] tbody tr").count(), 1);
     await allDrawn(page, 8);
     assert.ok(await hasColour(page, "transmitted", "--c0"), "the curve of the first bond is not there");
@@ -233,8 +236,52 @@ try {
     const rows = await page.locator("[aria-label='Errors of signals'] tbody tr").allTextContents();
     assert.equal(rows.length, 3);
     assert.match(rows[2], /^chassis\.FN7\.\d+e1 *1\.3\d+/);
-    assert.match(await page.textContent("#verdict + p"), /^The largest error of chassis\.F is 1\.3\d+ %, more than the energy defect of 0\.130 %/);
+    assert.match(await page.textContent("#balance + p"), /^The largest error of chassis\.F is 1\.3\d+ %, more than the energy defect of 0\.130 %/);
     await close(page);
+  });
+
+  await step("the verdict has a sign, a colour and the words of the run", async () => {
+    const colours = new Set();
+    for (const [name, extra, title] of [
+      ["accurate", ["--accuracy", "1"], "Accurate to 100 %"],
+      ["not-accurate", ["--accuracy", "1e-9"], "Not accurate to 1e-7 %"],
+      ["unknown", ["--error-bars", "off"], "Accuracy unknown"],
+    ]) {
+      const summary = join(out, `${name}.json`);
+      const page = await open(report(`verdict-${name}`, join(examples, "quarter-car/system.toml"), [...extra, "--summary-json", summary]));
+      assert.equal(await page.textContent(".verdict h2"), title);
+      assert.equal(await page.textContent(".verdict .sign"), { accurate: "✓", "not-accurate": "✕", unknown: "?" }[name]);
+      colours.add(await page.locator(".verdict h2").evaluate((node) => getComputedStyle(node).color));
+      const { verdict, words } = JSON.parse(readFileSync(summary, "utf8"));
+      assert.equal(verdict, name);
+      assert.equal((await page.textContent("#verdict")).toLowerCase(), words.replaceAll("`", "").toLowerCase());
+      await close(page);
+    }
+    assert.equal(colours.size, 3, "verdicts differ in colour, too");
+  });
+
+  await step("error bars are bands around curves", async () => {
+    // At steps so large that bands are wider than lines.
+    const coarse = ["--method", "controller=fixed", "--method", "correction=none", "--step", "4e-3", "--accuracy", "1"];
+    const path = report("bands", join(examples, "quarter-car/system.toml"), [...coarse, "--error-bars", "coarse"]);
+    const page = await open(path);
+    const bars = JSON.parse(await page.textContent("#data")).columns.map((column) => column.bar ?? 0);
+    assert.ok(bars.some((bar) => bar > 0), "a signal has an error bar");
+    assert.match(await page.textContent("[aria-labelledby=signals] .note"), /Bands show error bars/);
+    // Pixels that are neither clear nor a line: a band, and the edges of lines.
+    const faint = (page) => page.evaluate(() => [...document.querySelectorAll("#chosen canvas")].map((canvas) => {
+      const shown = pixels(canvas);
+      let count = 0;
+      for (let k = 3; k < shown.length; k += 4) if (shown[k] > 40 && shown[k] < 60) count += 1;
+      return count;
+    }).reduce((all, count) => all + count, 0));
+    const banded = await faint(page);
+    await page.screenshot({ path: join(out, "bands.png"), fullPage: true });
+    await close(page);
+    const off = await open(report("no-bands", join(examples, "quarter-car/system.toml"), [...coarse, "--error-bars", "off"]));
+    const bare = await faint(off);
+    assert.ok(banded > bare + 500, `${banded} faint pixels with bands, ${bare} without`);
+    await close(off);
   });
 
   await step("lines are drawn as such, with delays over time", async () => {
@@ -411,7 +458,7 @@ try {
     const page = await still.newPage();
     await page.goto(pathToFileURL(join(out, "quarter-car.html")).href);
     const words = await page.innerText("main");
-    for (const expected of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per simulator", "Against the monolithic reference"]) {
+    for (const expected of ["Accuracy of signals", "Coupling defects", "Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per simulator", "Against the monolithic reference"]) {
       assert.ok(words.includes(expected), `“${expected}” is missing`);
     }
     assert.equal(await page.locator(".plot:visible").count(), 0);
@@ -484,8 +531,9 @@ try {
     const { status, stderr } = spawnSync(cosimo, ["report", rows, "-o", path], { encoding: "utf8" });
     assert.equal(status, 0, stderr);
     const page = await open(path);
-    // The same verdict as that of the run, out of the rows of all its steps.
-    assert.match(await page.textContent("#verdict"), /^Energy defect of bond strut: 9\.98\de-1 J .* 0\.130 %/);
+    assert.match(await page.textContent(".verdict"), /Accuracy unknown.*results alone/s);
+    // The same energy balance as that of the run, out of the rows of all its steps.
+    assert.match(await page.textContent("#balance"), /^Energy defect of bond strut: 9\.98\de-1 J .* 0\.130 %/);
     await allDrawn(page, 7);
     await drag(page, "#residual", 0.25, 0.5);
     assert.ok(Math.abs((await range(page))[0] - 1) < 0.05);

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::accuracy;
 use crate::curves::Curves;
 use crate::page::Report;
 use crate::reasons::StepGroup;
@@ -25,6 +26,7 @@ pub(crate) fn data(report: &Report<'_>) -> Value {
             let mut column = packed(curves, k, 0, false);
             column["group"] = group.into();
             column["label"] = label.into();
+            column["bar"] = accuracy::bar(report.accuracy, name).into();
             column
         })
         .collect();

@@ -1,9 +1,10 @@
-//! The report of a run: one HTML file with verdict, energy ledger, plan and curves. It needs no network and no other file.
+//! The report of a run: one HTML file with verdict, error bars, energy ledger, plan and curves. It needs no network and no other file.
 //!
 //! During the run, one [`Recording`] keeps the curves of its signals and another those of its books,
 //! [`Rejections`] its rejected steps and [`Reasons`] why steps had their size, all in memory that does not grow with the
 //! run. Afterwards a [`Report`] collects them with all other content, as plain data, and [`write`] writes the page.
 
+mod accuracy;
 mod curves;
 mod data;
 mod diagram;

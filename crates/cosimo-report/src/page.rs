@@ -1,5 +1,5 @@
-//! The page, written from top to bottom: verdict, figures, the system, energy, steps, signals, plan, and where it came
-//! from.
+//! The page, written from top to bottom: verdict, figures, error bars, the system, energy, steps, signals, plan, and where
+//! it came from.
 //!
 //! All words are in the HTML and can be read without a script; the script only draws. A content security policy
 //! lets nothing but that one script run and nothing be fetched, whatever a file managed to put into the text.
@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cosimo_analysis::error_bars::Accuracy;
 use cosimo_core::math;
-use cosimo_engine::summary::Verdict;
 use cosimo_engine::{BondSummary, MonolithicReference, ReferenceDeviation, Summary};
 use sha2::{Digest, Sha256};
 
+use crate::accuracy;
 use crate::curves::Curves;
 use crate::data;
 use crate::diagram::{Diagram, DiagramBox};
@@ -37,8 +38,10 @@ pub struct Report<'a> {
     pub file: &'a str,
     pub outcome: RunEnd,
     pub summary: &'a Summary,
-    /// The verdict on the energy defect.
-    pub words: &'a str,
+    /// The verdict about the signals; `None` where there are only results.
+    pub accuracy: Option<&'a Accuracy>,
+    /// The energy balance as text; may be empty.
+    pub energy: &'a str,
     /// Start and planned end, in seconds.
     pub span: (f64, f64),
     /// What limited the step sizes, as text; may be empty.
@@ -95,10 +98,14 @@ pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
     let script = format!("/*! uPlot\n{PLOT_LICENCE}\n*/\n{PLOT_SCRIPT}\n{SCRIPT}");
     write_head(report, &script, to)?;
     write_outcome(report, to)?;
-    write_verdict(report, to)?;
+    accuracy::verdict(report.accuracy, report.outcome == RunEnd::Finished, to)?;
     write_figures(report, to)?;
     write_warnings(report, to)?;
     write_events(report, to)?;
+    if let Some(accuracy) = report.accuracy {
+        accuracy::signals(accuracy, to)?;
+        accuracy::connections(&accuracy.connections, to)?;
+    }
     write_system(report, to)?;
     write_tools(report, to)?;
     write_energy(report, to)?;
@@ -156,24 +163,6 @@ fn write_outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
             meaning(error)
         ),
     }
-}
-
-fn write_verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
-    let summary = report.summary;
-    let (sign, title) = match summary.verdict {
-        Verdict::Unmeasured => ("?", "Energy defect not measured"),
-        Verdict::Small => ("✓", "Small energy defect"),
-        Verdict::Noticeable => ("!", "Noticeable energy defect"),
-        Verdict::Large => ("✕", "Large energy defect"),
-    };
-    let so_far = if report.outcome == RunEnd::Finished { "" } else { ", so far" };
-    writeln!(to, "<section class=\"verdict {}\" aria-label=Verdict>", summary.verdict.word())?;
-    writeln!(to, "<span class=sign aria-hidden=true>{sign}</span>\n<div>\n<h2>{title}{so_far}</h2>")?;
-    writeln!(to, "<p id=verdict>{}</p>", code(&sentence(report.words)))?;
-    if let Some(words) = report.monolithic.beside(&summary.bonds) {
-        writeln!(to, "<p>{}.</p>", code(&sentence(&words)))?;
-    }
-    writeln!(to, "</div>\n</section>")
 }
 
 fn write_figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
@@ -387,19 +376,27 @@ fn write_tools(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
-    writeln!(to, "<section aria-labelledby=energy>\n<h2 id=energy>Energy</h2>")?;
-    if report.summary.bonds.is_empty() {
-        return writeln!(to, "<p>The system has no power bond, so there is no ledger.</p>\n</section>");
+    let (bonds, words) = (&report.summary.bonds, sentence(report.energy));
+    if bonds.is_empty() && words.is_empty() {
+        return Ok(());
+    }
+    writeln!(to, "<section aria-labelledby=energy>\n<h2 id=energy>Energy balance</h2>")?;
+    writeln!(to, "<p id=balance>{}</p>", code(&words))?;
+    if bonds.is_empty() {
+        return writeln!(to, "</section>");
+    }
+    if let Some(words) = report.monolithic.beside(bonds) {
+        writeln!(to, "<p>{}.</p>", code(&sentence(&words)))?;
     }
     writeln!(
         to,
-        "<p>Transmitted energy is the net energy through the bond, positive from its first side; exchanged energy is what went \
+        "<p class=note>Transmitted energy is the net energy through the bond, positive from its first side; exchanged energy is what went \
          through it either way. Residual energy is what the coupling created (positive) or destroyed (negative) on the way; \
          its absolute value, summed over all steps, is the energy defect. It says how well the coupling conserved energy and \
          is no bound on the error of any signal. The local error is half the mean absolute residual power: an estimate of the \
          error in the transmitted power.</p>"
     )?;
-    let rows = report.summary.bonds.iter().map(|bond| {
+    let rows = bonds.iter().map(|bond| {
         let BondSummary { name, totals, power_error, .. } = bond;
         let joules = |energy: f64| known(energy, |value| format!("{value:.6e}"));
         vec![
@@ -451,11 +448,14 @@ fn write_steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
-    let recorded = report.curves.columns.names.len().saturating_sub(1);
+    let names = &report.curves.columns.names;
+    let recorded = names.len().saturating_sub(1);
+    let bars = names.iter().any(|name| accuracy::bar(report.accuracy, name).is_some());
+    let bars = if bars { " Bands show error bars, where they are wider than a line." } else { "" };
     writeln!(
         to,
         "<section aria-labelledby=signals>\n<h2 id=signals>Signals</h2>\n<p class=note>{recorded} variable{} \
-         recorded at {} communication points.</p>\n<div class=signals><div id=picker></div><div id=chosen></div></div>\n\
+         recorded at {} communication points.{bars}</p>\n<div class=signals><div id=picker></div><div id=chosen></div></div>\n\
          </section>",
         if recorded == 1 { " was" } else { "s were" },
         report.curves.rows
@@ -496,14 +496,14 @@ fn write_origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 }
 
 /// Messages begin in lower case, as a terminal shows them after `error:`; on a page they begin a sentence.
-fn sentence(message: &str) -> String {
+pub(crate) fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     first + letters.as_str()
 }
 
 /// A message with names in backticks, which a page shows as code.
-fn code(message: &str) -> String {
+pub(crate) fn code(message: &str) -> String {
     let mut html = String::new();
     for (k, part) in message.split('`').enumerate() {
         let text = HtmlText(part);
@@ -513,7 +513,7 @@ fn code(message: &str) -> String {
 }
 
 /// A dash for unknown values.
-fn known(value: f64, text: impl Fn(f64) -> String) -> String {
+pub(crate) fn known(value: f64, text: impl Fn(f64) -> String) -> String {
     if value.is_nan() { "–".into() } else { text(value) }
 }
 
@@ -531,6 +531,6 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// Six digits are enough to find a place in the curves.
-fn instant(seconds: f64) -> f64 {
+pub(crate) fn instant(seconds: f64) -> f64 {
     format!("{seconds:.5e}").parse().unwrap_or(seconds)
 }

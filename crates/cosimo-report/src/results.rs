@@ -12,8 +12,8 @@ const SAME: f64 = 1e-6;
 #[derive(Debug)]
 pub struct Results {
     pub summary: Summary,
-    /// The verdict.
-    pub words: String,
+    /// The energy balance as text.
+    pub energy: String,
     pub start: f64,
     pub curves: Curves,
     pub books: Curves,
@@ -55,7 +55,7 @@ impl Results {
             verdict: worst.map_or(Verdict::Unmeasured, Verdict::of),
             ..Summary::default()
         };
-        let words = if summary.bonds.is_empty() {
+        let energy = if summary.bonds.is_empty() {
             "the file has no energies of bonds, so the coupling cannot be judged.".into()
         } else if measured {
             summary.text()
@@ -74,7 +74,7 @@ impl Results {
         });
         Ok(Results {
             summary,
-            words,
+            energy,
             start,
             curves: thinned(table, CurveBudget::SIGNALS, |_| true),
             books: thinned(table, CurveBudget::BOOKS, ours),

@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+use cosimo_analysis::error_bars::{
+    Accuracy, AccuracyVerdict, CompanionSet, CouplingDefect, SignalAccuracy, SwitchingInstants,
+};
 use cosimo_core::recorder::{Columns, Recorder};
 use cosimo_engine::{
     BondSummary, BondTotals, Counters, MonolithicReference, ReferenceDeviation, Summary, Verdict,
@@ -43,6 +46,47 @@ fn summary(bonds: &[&str]) -> Summary {
     }
 }
 
+/// One signal of each verdict, and one that switches.
+fn accuracy(words: &str) -> Accuracy {
+    let signal = |verdict, relative: f64, reason: Option<&str>| SignalAccuracy {
+        name: words.into(),
+        unit: words.into(),
+        verdict,
+        error_bar: 2.0 * relative,
+        relative,
+        scale: 2.0,
+        mean_error_bar: relative,
+        start_error: 0.1 * relative,
+        ratio: Some(2.0),
+        at: 0.25,
+        switching: None,
+        reason: reason.map(str::to_owned),
+    };
+    let switching = Some(SwitchingInstants { count: 7, error_bar: 0.0125 });
+    let defect = |largest: f64| CouplingDefect {
+        connection: format!("{words}.y -> wheel.u"),
+        unit: words.into(),
+        largest,
+        relative: 0.5 * largest,
+        at: 0.5,
+        mean: 0.1 * largest,
+    };
+    Accuracy {
+        verdict: AccuracyVerdict::NotAccurate,
+        words: format!("not accurate to 1 %: `{words}` with 5 %."),
+        wanted: 0.01,
+        companions: CompanionSet::Coarse,
+        reason: None,
+        signals: vec![
+            signal(AccuracyVerdict::NotAccurate, 0.05, None),
+            signal(AccuracyVerdict::Unknown, f64::NAN, Some(words)),
+            SignalAccuracy { switching, ..signal(AccuracyVerdict::Accurate, 0.004, None) },
+            signal(AccuracyVerdict::Accurate, 0.001234, None),
+        ],
+        connections: vec![defect(0.25), defect(0.0)],
+    }
+}
+
 /// Four rows of the columns that a run of two components and the bonds would have.
 fn curves(components: &[ComponentFacts<'_>], bonds: &[&str]) -> Curves {
     let mut names = vec!["time".to_string()];
@@ -72,6 +116,10 @@ fn recorded(names: Vec<String>) -> Curves {
 }
 
 fn page(words: &str, bonds: &[&str], outcome: RunEnd) -> String {
+    page_of(words, bonds, outcome, Some(&accuracy(words)))
+}
+
+fn page_of(words: &str, bonds: &[&str], outcome: RunEnd, accuracy: Option<&Accuracy>) -> String {
     let summary = summary(bonds);
     let fact = |fact: &str| (format!("{fact} {words}"), words.to_string());
     let components = [
@@ -98,7 +146,8 @@ fn page(words: &str, bonds: &[&str], outcome: RunEnd) -> String {
         file: words,
         outcome,
         summary: &summary,
-        words: &summary.text(),
+        accuracy,
+        energy: &summary.text(),
         span: (0.0, 1.5),
         reasons: words,
         computing: Some(Duration::from_millis(1234)),
@@ -143,6 +192,58 @@ fn a_finished_run() {
     assert_snapshot!(text_part(&page("strut", &["strut"], RunEnd::Finished)));
 }
 
+/// Verdicts differ in a sign and in words, not in colour alone.
+#[test]
+fn the_banner_has_the_verdict() {
+    let banner = |accuracy: Option<&Accuracy>| {
+        let html = page_of("strut", &["strut"], RunEnd::Finished, accuracy);
+        let text = text_part(&html);
+        let from = text.find("<section class=\"verdict").unwrap();
+        text[from..from + text[from..].find("</section>").unwrap()].to_owned()
+    };
+    let accuracy = accuracy("strut");
+    for (verdict, class, sign, title) in [
+        (AccuracyVerdict::Accurate, "accurate", '✓', "Accurate to 1 %"),
+        (AccuracyVerdict::Unknown, "unknown", '?', "Accuracy unknown"),
+        (AccuracyVerdict::NotAccurate, "not-accurate", '✕', "Not accurate to 1 %"),
+    ] {
+        let found = banner(Some(&Accuracy { verdict, ..accuracy.clone() }));
+        for wanted in [
+            &format!("<section class=\"verdict {class}\""),
+            &format!("<span class=sign aria-hidden=true>{sign}</span>"),
+            &format!("<h2>{title}</h2>"),
+            "<p id=verdict>Not accurate to 1 %: <code>strut</code> with 5 %.</p>",
+        ] {
+            assert!(found.contains(wanted), "{wanted} is not in {found}");
+        }
+    }
+    let alone = banner(None);
+    assert!(alone.contains("verdict unknown") && alone.contains("<h2>Accuracy unknown</h2>"), "{alone}");
+    assert!(alone.contains("results alone"), "{alone}");
+}
+
+#[test]
+fn long_lists_of_signals_and_connections_are_folded() {
+    let mut many = accuracy("strut");
+    many.signals = vec![many.signals[3].clone(); 40];
+    many.connections = vec![many.connections[0].clone(); 12];
+    let html = page_of("strut", &[], RunEnd::Finished, Some(&many));
+    let text = text_part(&html);
+    let (open, folded) = text.split_once("<summary>28 more signals</summary>").unwrap();
+    let row = "<td>2.468e-3</td>";
+    assert_eq!((open.matches(row).count(), folded.matches(row).count()), (12, 28));
+    assert!(!text.contains("more connections") && !text.contains("NaN"));
+    many.connections = vec![many.connections[0].clone(); 13];
+    many.connections[12].largest = 0.0;
+    let html = page_of("strut", &[], RunEnd::Finished, Some(&many));
+    assert!(text_part(&html).contains("One more connection has no defect."));
+    many.connections = vec![many.connections[12].clone()];
+    many.signals.clear();
+    let html = page_of("strut", &[], RunEnd::Finished, Some(&many));
+    assert!(text_part(&html).contains("All inputs were assumed as they became known."));
+    assert!(!text_part(&html).contains("Accuracy of signals"));
+}
+
 #[test]
 fn a_failed_run_says_so_first() {
     let error = Warning {
@@ -154,7 +255,7 @@ fn a_failed_run_says_so_first() {
     let html = page("strut", &[], failed);
     let text = text_part(&html);
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("`{words}` is missing in {text}"));
-    assert!(at("The run failed at t = 1.5 s of 1.5 s") < at("Energy defect not measured, so far"));
+    assert!(at("The run failed at t = 1.5 s of 1.5 s") < at("Not accurate to 1 %, so far"));
     assert!(at("<code>wheel</code> returned NaN") < at("Try a smaller step"));
     let interrupted = page("strut", &[], RunEnd::Interrupted);
     assert!(text_part(&interrupted).contains("Interrupted at t = 1.5 s"));

@@ -77,12 +77,12 @@ fn nothing_is_claimed_where_steps_are_missing() {
         let results = Results::of(&less).unwrap();
         assert_eq!(results.summary.verdict, Verdict::Unmeasured);
         assert!(
-            results.summary.bonds[0].share.is_nan() && results.words.contains("energy defect is not known")
+            results.summary.bonds[0].share.is_nan() && results.energy.contains("energy defect is not known")
         );
         assert_eq!(results.summary.bonds[0].totals.transmitted, 8.0);
     }
     let plain = Results::of(&table(&["time", "x"])).unwrap();
-    assert!(plain.words.contains("no energies") && plain.broken == [("x".to_owned(), 5)]);
+    assert!(plain.energy.contains("no energies") && plain.broken == [("x".to_owned(), 5)]);
 }
 
 #[test]

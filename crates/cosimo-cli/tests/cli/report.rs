@@ -25,6 +25,10 @@ fn a_report_holds_verdict_plan_and_origin() {
     let plan = String::from_utf8(explained.stdout).unwrap().replace('"', "&quot;");
     for wanted in [
         "<h1>report</h1>",
+        "<h2 id=accuracy>Accuracy of signals</h2>",
+        "<th scope=row>chassis.F</th>",
+        "<h2 id=defects>Coupling defects</h2>",
+        "<th scope=row>chassis.F -&gt; wheel.F</th>",
         "Energy defect of bond <code>strut</code>",
         "aria-label=\"2 simulators, 1 bond, 0 connections\"",
         "<th scope=row>everything else</th>",
@@ -51,6 +55,7 @@ fn a_failed_run_has_a_report_that_says_so() {
     let page = read(&folder, "page.html");
     assert!(page.contains("The run failed at t = 0.4"), "{}", &page[page.find("<main>").unwrap()..][..2000]);
     assert!(page.contains("Simulator <code>a</code> returned NaN"));
+    assert!(page.contains("<h2>Accuracy unknown, so far</h2>\n<p id=verdict>Unknown: the run failed.</p>"));
 }
 
 #[test]
@@ -73,7 +78,7 @@ fn ctrl_c_leaves_a_report_of_the_part_before_it() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     let page = read(&folder, "page.html");
-    assert!(page.contains("<h2>Interrupted at t = ") && page.contains("energy defect, so far</h2>"));
+    assert!(page.contains("<h2>Interrupted at t = ") && page.contains(", so far</h2>\n<p id=verdict>"));
     assert!(page.ends_with("</html>\n"));
 }
 
@@ -104,13 +109,12 @@ fn results_alone_have_a_report() {
     let output = run(&["--out", "rows.parquet"]);
     assert!(output.status.success(), "{}", complaint(&output));
     let told = String::from_utf8(output.stdout).unwrap();
-    let verdict =
-        told.split("created or destroyed, ").nth(1).unwrap().split(" of the energy").next().unwrap();
+    let defect = told.split("created or destroyed, ").nth(1).unwrap().split(" of the energy").next().unwrap();
     let reported = cosimo(&folder, &["report", "rows.parquet"]);
     assert_eq!(String::from_utf8(reported.stdout).unwrap(), "report: rows.html\n");
     let page = read(&folder, "rows.html");
     let hash = cosimo::hash::sha256(&std::fs::read(folder.join("rows.parquet")).unwrap());
-    for wanted in ["<h1>rows</h1>", verdict, &hash, "0 to 0.1 s"] {
+    for wanted in ["<h1>rows</h1>", "<h2>Accuracy unknown</h2>", defect, &hash, "0 to 0.1 s"] {
         assert!(page.contains(wanted), "`{wanted}` is not in the page");
     }
     // Rows that are not those of every step say nothing about the energy defect.

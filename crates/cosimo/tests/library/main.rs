@@ -17,3 +17,5 @@ mod saved;
 mod sealed;
 mod simulation;
 mod steps;
+#[cfg(feature = "report")]
+mod verdict;
