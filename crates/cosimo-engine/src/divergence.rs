@@ -34,6 +34,8 @@ const FAST_GROWTH: f64 = 1e60;
 const WITHOUT_JUMP: f64 = 1e6;
 /// Growth after which an overflow is divergence.
 const OVERFLOW_GROWTH: f64 = 1e30;
+/// An output is looked at when it exceeds its base by this factor.
+const RISE: f64 = 2.0;
 /// Values below this part of the largest value of any watched output, or below this value, count as zero: rounding grows
 /// for long before it matters.
 const ZERO_SHARE: f64 = 1e-9;
@@ -42,20 +44,24 @@ const ZERO: f64 = 1e-16;
 /// Outputs that feed back, with their growth.
 #[derive(Debug)]
 pub(crate) struct GrowthWatch {
-    outputs: Vec<Growth>,
+    outputs: Vec<usize>,
+    /// Per output: the largest modulus before the present growth, within [`RISE`]. Beside the rest, because most checks need
+    /// nothing else.
+    bases: Vec<f64>,
+    growths: Vec<Growth>,
     /// Steps until the next check.
     left: u64,
-    /// The largest value of any of them when its growth began.
+    /// The largest of `bases`.
     scale: f64,
 }
 
+/// Of an output that exceeds its base.
 #[derive(Debug, Clone, Copy)]
 struct Growth {
-    output: usize,
-    /// The largest modulus before the present growth, and the step at which that began.
-    base: f64,
+    /// The steps at which the growth began, and of the last check.
     since: u64,
-    /// At the last check.
+    seen: u64,
+    /// The modulus at the last check.
     last: f64,
     /// The largest growth between two checks.
     jump: f64,
@@ -65,25 +71,25 @@ struct Growth {
 }
 
 impl Growth {
-    /// Growth ends, or there is none.
-    fn restart(&mut self, modulus: f64, steps: u64) {
-        self.base = self.base.max(modulus);
-        (self.since, self.jump, self.turning, self.fast) = (steps, 1.0, true, true);
+    fn from(base: f64, steps: u64) -> Growth {
+        Growth { since: steps, seen: steps, last: base, jump: 1.0, turning: true, fast: true }
     }
 
-    /// Returns whether it diverges.
-    fn judge(&mut self, modulus: f64, turns: bool, steps: u64, scale: f64) -> bool {
-        let zero = ZERO.max(ZERO_SHARE * scale);
+    /// Returns whether it diverges, or the base that it begins from once more.
+    fn judge(&mut self, (modulus, turns): (f64, bool), base: &mut f64, steps: u64, zero: f64) -> bool {
+        if self.seen + EVERY < steps {
+            *self = Growth::from(*base, steps - EVERY); // it was below its base meanwhile
+        }
         let ratio = modulus / self.last.max(zero);
-        self.last = modulus;
         self.turning &= turns && ratio > BEAT;
         self.fast &= ratio > FAST;
         if !(self.turning || self.fast) {
-            self.restart(modulus, steps);
+            *base = base.max(modulus);
+            *self = Growth::from(*base, steps);
             return false;
         }
-        self.jump = self.jump.max(ratio);
-        let growth = modulus / self.base.max(zero);
+        (self.seen, self.last, self.jump) = (steps, modulus, self.jump.max(ratio));
+        let growth = modulus / base.max(zero);
         let diverges = self.turning && growth > TURNING_GROWTH || self.fast && growth > FAST_GROWTH;
         diverges && growth / self.jump > WITHOUT_JUMP
     }
@@ -110,23 +116,34 @@ impl GrowthWatch {
                 watched[output] |= cycle[component] == cycle[topology.owners[output]];
             }
         }
-        let growth =
-            |output| Growth { output, base: 0.0, since: 0, last: 0.0, jump: 1.0, turning: true, fast: true };
-        let outputs = (0..watched.len()).filter(|&output| watched[output]).map(growth).collect();
-        GrowthWatch { outputs, left: EVERY, scale: 0.0 }
+        GrowthWatch::of((0..watched.len()).filter(|&output| watched[output]).collect())
+    }
+
+    fn of(outputs: Vec<usize>) -> GrowthWatch {
+        let bases = vec![0.0; outputs.len()];
+        let growths = vec![Growth::from(0.0, 0); outputs.len()];
+        GrowthWatch { outputs, bases, growths, left: EVERY, scale: 0.0 }
     }
 
     /// Values at the start.
     pub(crate) fn begin(&mut self, values: &[f64]) {
-        for growth in &mut self.outputs {
-            growth.last = values[growth.output].abs();
-            growth.base = growth.last;
-            self.scale = self.scale.max(growth.base);
+        for (place, &output) in self.outputs.iter().enumerate() {
+            self.bases[place] = values[output].abs();
+            self.growths[place] = Growth::from(self.bases[place], 0);
+            self.scale = self.scale.max(self.bases[place]);
         }
     }
 
-    /// Called after each accepted step, with the number of steps so far.
-    #[inline]
+    /// Called after each accepted step: whether a check is due. Kept apart from the check, which few steps make.
+    #[inline(always)]
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// The check, with the number of steps so far.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn observe(
         &mut self,
         layout: &Layout,
@@ -134,35 +151,45 @@ impl GrowthWatch {
         steps: u64,
         window: Window,
     ) -> Result<(), StepError> {
-        self.left -= 1;
-        if self.left > 0 { Ok(()) } else { self.check(layout, traces, steps, window) }
+        self.left = EVERY;
+        match self.check(traces, steps) {
+            None => Ok(()),
+            Some(place) => Err(self.error(layout, place, self.growths[place].last, steps, window)),
+        }
     }
 
-    #[cold]
-    fn check(
-        &mut self,
-        layout: &Layout,
-        traces: &Traces,
-        steps: u64,
-        window: Window,
-    ) -> Result<(), StepError> {
-        self.left = EVERY;
+    /// The first output that diverges, by its place among those watched.
+    fn check(&mut self, traces: &Traces, steps: u64) -> Option<usize> {
         if traces.levels() < SAMPLES {
-            return Ok(());
+            return None;
         }
-        let (mut scale, mut diverges) = (self.scale, None);
-        for growth in &mut self.outputs {
-            let (modulus, turns) = samples(traces, growth.output);
-            if growth.judge(modulus, turns, steps, self.scale) && diverges.is_none() {
-                diverges = Some(*growth);
+        let (newest, before) = (traces.level(0), traces.level(1));
+        let exceeds = |(&output, &base): (&usize, &f64)| exceeds(newest[output], before[output], base);
+        let first = self.outputs.iter().zip(&self.bases).position(exceeds)?;
+        self.judge_from(first, traces, steps)
+    }
+
+    /// The outputs from this place on that exceed their bases.
+    #[cold]
+    fn judge_from(&mut self, first: usize, traces: &Traces, steps: u64) -> Option<usize> {
+        let (newest, before) = (traces.level(0), traces.level(1));
+        let zero = self.zero();
+        let mut diverges = None;
+        for place in first..self.outputs.len() {
+            let (output, base) = (self.outputs[place], &mut self.bases[place]);
+            if exceeds(newest[output], before[output], *base) {
+                if self.growths[place].judge(samples(traces, output), base, steps, zero) {
+                    diverges = diverges.or(Some(place));
+                }
+                self.scale = self.scale.max(*base);
             }
-            scale = scale.max(growth.base);
         }
-        self.scale = scale;
-        match diverges {
-            Some(growth) => Err(self.error(layout, &growth, growth.last, steps, window)),
-            None => Ok(()),
-        }
+        diverges
+    }
+
+    /// Values below this count as zero.
+    fn zero(&self) -> f64 {
+        ZERO.max(ZERO_SHARE * self.scale)
     }
 
     /// The same error as divergence, if it is an overflow after outputs grew; `traces` end at the last accepted step.
@@ -177,23 +204,23 @@ impl GrowthWatch {
         if !matches!(error, StepError::NotFinite { .. } | StepError::BadIndicator { .. }) {
             return error;
         }
-        let zero = ZERO.max(ZERO_SHARE * self.scale);
-        let of = |growth: &Growth| {
-            let (modulus, _) = samples(traces, growth.output);
-            (*growth, modulus, modulus / growth.base.max(zero))
+        let zero = self.zero();
+        let of = |place: usize| {
+            let (modulus, _) = samples(traces, self.outputs[place]);
+            (place, modulus, modulus / self.bases[place].max(zero))
         };
-        let grown = self.outputs.iter().map(of).filter(|(.., grown)| *grown > OVERFLOW_GROWTH);
+        let grown = (0..self.outputs.len()).map(of).filter(|(.., grown)| *grown > OVERFLOW_GROWTH);
         match grown.max_by(|a, b| a.2.total_cmp(&b.2)) {
-            Some((growth, modulus, _)) => self.error(layout, &growth, modulus, steps, window),
+            Some((place, modulus, _)) => self.error(layout, place, modulus, steps, window),
             None => error,
         }
     }
 
-    fn error(&self, layout: &Layout, growth: &Growth, modulus: f64, steps: u64, window: Window) -> StepError {
+    fn error(&self, layout: &Layout, place: usize, modulus: f64, steps: u64, window: Window) -> StepError {
         StepError::Diverged {
-            output: layout.ports().path(PowerVariable::Output(growth.output)),
-            growth: modulus / growth.base.max(ZERO.max(ZERO_SHARE * self.scale)),
-            steps: steps - growth.since,
+            output: layout.ports().path(PowerVariable::Output(self.outputs[place])),
+            growth: modulus / self.bases[place].max(self.zero()),
+            steps: steps - self.growths[place].since,
             value: modulus,
             window,
         }
@@ -202,13 +229,22 @@ impl GrowthWatch {
     pub(crate) fn walk(&mut self, walk: &mut StateWalk<'_>) {
         walk.count(&mut self.left);
         walk.number(&mut self.scale);
-        for Growth { base, since, last, jump, turning, fast, .. } in &mut self.outputs {
-            walk.numbers([base, last, jump]);
+        walk.numbers(&mut self.bases);
+        for Growth { since, seen, last, jump, turning, fast } in &mut self.growths {
+            walk.numbers([last, jump]);
             walk.count(since);
+            walk.count(seen);
             walk.flag(turning);
             walk.flag(fast);
         }
     }
+}
+
+/// Whether an output is far enough above its base to look at it. Two samples, because one of an oscillation may be near zero in
+/// every check; by a factor, so that a signal that rises slowly is looked at seldom.
+#[inline]
+fn exceeds(newest: f64, before: f64, base: f64) -> bool {
+    newest.abs() > RISE * base || before.abs() > RISE * base
 }
 
 /// The largest modulus of the newest samples, and whether the output turns at half of the places where it can or more;

@@ -306,7 +306,10 @@ impl Island {
             let shortest = self.crawl.shortest();
             return Err(StepError::Stuck { steps: StallDetector::MOST, shortest, window });
         }
-        self.growth.observe(&self.layout, &self.board.traces, self.board.counters.steps, window)
+        if self.growth.is_due() {
+            return self.growth.observe(&self.layout, &self.board.traces, self.board.counters.steps, window);
+        }
+        Ok(())
     }
 
     /// The error of a step, as divergence where that is its cause.

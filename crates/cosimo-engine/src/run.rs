@@ -462,7 +462,11 @@ impl Run {
         &self.peaks
     }
 
+    #[inline]
     fn raise_peaks(&mut self) {
+        if self.peaks.is_empty() {
+            return;
+        }
         for (peak, value) in self.peaks.iter_mut().zip(self.island.outputs()) {
             *peak = peak.max(value.abs());
         }

@@ -12,22 +12,15 @@ fn diverges(steps: u64, value: impl Fn(f64) -> f64) -> Option<u64> {
         traces.open(Time::new(step as f64).unwrap());
         traces.put(0, &[value(step as f64)], &[]);
         traces.commit();
-        (step > 0 && step.is_multiple_of(EVERY)).then(|| samples(&traces, 0))
+        traces.clone()
     };
     put(0);
-    let first = value(0.0).abs();
-    let mut growth =
-        Growth { output: 0, base: first, since: 0, last: first, jump: 1.0, turning: true, fast: true };
-    let mut scale = first;
-    for step in 1..=steps {
-        if let Some((modulus, turns)) = put(step) {
-            if growth.judge(modulus, turns, step, scale) {
-                return Some(step);
-            }
-            scale = scale.max(growth.base);
-        }
-    }
-    None
+    let mut watch = GrowthWatch::of(vec![0]);
+    watch.begin(&[value(0.0)]);
+    (1..=steps).find(|&step| {
+        let traces = put(step);
+        step.is_multiple_of(EVERY) && watch.check(&traces, step).is_some()
+    })
 }
 
 /// A map with a factor beyond one per step, of either sign or with a period of up to four steps, from whatever it
