@@ -76,6 +76,7 @@ fn accuracy(words: &str) -> Accuracy {
         words: format!("not accurate to 1 %: `{words}` with 5 %."),
         wanted: 0.01,
         companions: CompanionSet::Coarse,
+        companion_steps: 30,
         reason: None,
         signals: vec![
             signal(AccuracyVerdict::NotAccurate, 0.05, None),
