@@ -123,6 +123,8 @@ pub enum OptionKind {
     },
     /// A list of names, empty by default.
     Names,
+    /// Rows of numbers, empty by default; a list of numbers is one row.
+    Matrix,
 }
 
 /// Numbers that an option accepts.
@@ -214,6 +216,11 @@ impl Spec {
         Spec { name, doc, initial: false, kind: OptionKind::Names }
     }
 
+    /// Rows of numbers, empty by default.
+    pub const fn matrix(name: &'static str, doc: &'static str) -> Spec {
+        Spec { name, doc, initial: false, kind: OptionKind::Matrix }
+    }
+
     /// The expected values, for messages.
     pub fn expected(&self) -> String {
         match self.kind {
@@ -222,6 +229,7 @@ impl Spec {
             OptionKind::Choice { of, .. } => format!("one of {}", quoted(of)),
             OptionKind::Flag { .. } => "true or false".into(),
             OptionKind::Names => "a list of names".into(),
+            OptionKind::Matrix => "a list of finite numbers, or of rows of equal length".into(),
         }
     }
 
@@ -233,7 +241,7 @@ impl Spec {
             OptionKind::Count { default, .. } => default.to_string(),
             OptionKind::Choice { default, .. } => format!("\"{default}\""),
             OptionKind::Flag { default } => default.to_string(),
-            OptionKind::Names => "[]".into(),
+            OptionKind::Names | OptionKind::Matrix => "[]".into(),
         }
     }
 
@@ -243,7 +251,7 @@ impl Spec {
             OptionKind::Count { default, .. } => Some(Value::Number(f64::from(default))),
             OptionKind::Choice { default, .. } => Some(Value::Text(default.into())),
             OptionKind::Flag { default } => Some(Value::Flag(default)),
-            OptionKind::Names => Some(Value::List(Vec::new())),
+            OptionKind::Names | OptionKind::Matrix => Some(Value::List(Vec::new())),
         }
     }
 
@@ -258,8 +266,24 @@ impl Spec {
             (OptionKind::Names, Value::List(items)) => {
                 items.iter().all(|item| matches!(item, Value::Text(_)))
             }
+            (OptionKind::Matrix, value) => {
+                let rows = matrix_rows(value).unwrap_or_else(|| vec![vec![f64::NAN]]);
+                let width = rows.first().map_or(0, Vec::len);
+                rows.iter().all(|row| row.len() == width && row.iter().all(|number| number.is_finite()))
+            }
             _ => false,
         }
+    }
+}
+
+/// The rows of a list of lists of numbers; a list of numbers is one row.
+fn matrix_rows(value: &Value) -> Option<Vec<Vec<f64>>> {
+    let Value::List(items) = value else { return None };
+    let numbers = |items: &[Value]| items.iter().map(Value::number).collect::<Option<Vec<f64>>>();
+    let row = |item: &Value| if let Value::List(items) = item { numbers(items) } else { None };
+    match items.first() {
+        Some(Value::Number(_)) => numbers(items).map(|row| vec![row]),
+        _ => items.iter().map(row).collect(),
     }
 }
 
@@ -358,6 +382,11 @@ impl Options {
             Value::List(items) => Some(items.iter().filter_map(Value::text).map(str::to_owned).collect()),
             _ => None,
         })
+    }
+
+    /// Rows of a matrix.
+    pub fn matrix(&self, name: &str) -> Vec<Vec<f64>> {
+        self.declared(name, "matrix", matrix_rows)
     }
 
     /// All values, in the order of declaration.

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use crate::state::fingerprint;
+
 /// An enumeration whose values have names in files: all of them in `ALL`, the name of one by `text`.
 #[macro_export]
 macro_rules! named {
@@ -199,7 +201,13 @@ impl Design {
     pub fn name(&self) -> String {
         let model = self.source.split_once(':').map_or(self.source.as_str(), |(_, model)| model);
         let mut parts = vec![model.replace('/', "-")];
-        parts.extend(self.choices.iter().map(|(_, word)| word.clone()));
+        let plain = |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+        let (words, others): (Vec<_>, Vec<_>) = self.choices.iter().partition(|(_, word)| plain(word));
+        parts.extend(words.into_iter().map(|(_, word)| word.clone()));
+        if !others.is_empty() {
+            let text: String = others.iter().map(|(name, word)| format!("{name} = {word}\n")).collect();
+            parts.push(format!("{:08x}", fingerprint(text.as_bytes()) as u32));
+        }
         if self.kind != InterfaceType::CoSimulation {
             parts.push(self.kind.text().into());
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cosimo_core::registry::{OpenProblem, OpenRequest, OptionKind as ParameterKind};
 use cosimo_core::{Interface, Simulator, Spec, Value};
-use cosimo_models::{HYBRID, NATIVE, SOLVER_PARAMETERS};
+use cosimo_models::{HYBRID, LINEAR, NATIVE, SOLVER_PARAMETERS};
 use cosimo_native::Hybrid;
 
 use crate::design::{Design, InterfaceType, Version};
@@ -54,6 +54,25 @@ pub(crate) struct ExportedModel {
     added: Option<&'static AddedModel>,
 }
 
+/// A choice as the model reads it: names are separated by commas, numbers by spaces, rows of numbers by semicolons.
+fn choice(specs: &[Spec], name: &str, word: &str) -> Value {
+    let texts = |separator: char| word.split(separator).map(str::trim).filter(|text| !text.is_empty());
+    let number = |text: &str| text.parse().map_or_else(|_| Value::Text(text.into()), Value::Number);
+    match specs.iter().find(|spec| spec.name == name).map(|spec| spec.kind) {
+        Some(ParameterKind::Names) => Value::List(texts(',').map(Value::from).collect()),
+        Some(ParameterKind::Matrix) => {
+            let row = |row: &str| Value::List(row.split_whitespace().map(number).collect());
+            Value::List(texts(';').map(row).collect())
+        }
+        Some(ParameterKind::Flag { .. }) => match word {
+            "true" => Value::Flag(true),
+            "false" => Value::Flag(false),
+            _ => Value::Text(word.into()),
+        },
+        _ => Value::Text(word.into()),
+    }
+}
+
 /// A model with the values of its parameters.
 pub(crate) struct OpenModel {
     pub(crate) interface: Interface,
@@ -66,7 +85,8 @@ pub(crate) struct OpenModel {
 impl ExportedModel {
     pub(crate) fn of(design: &Design) -> Result<ExportedModel, String> {
         let name = design.source.strip_prefix("native:");
-        let native = (NATIVE.models)().into_iter().find(|info| name == Some(&info.name));
+        let known = [&NATIVE, &LINEAR].into_iter().flat_map(|source| (source.models)());
+        let native = known.into_iter().find(|info| name == Some(&info.name));
         let hybrid = HYBRID.iter().find(|entry| name == Some(entry.name));
         let added = equipment::model(&design.source);
         let (summary, specs, stop): (_, &'static [Spec], _) = match (added, native, hybrid) {
@@ -97,7 +117,7 @@ impl ExportedModel {
             })
             .collect();
         let fixed =
-            design.choices.iter().map(|(name, word)| (name.clone(), Value::Text(word.clone()))).collect();
+            design.choices.iter().map(|(name, word)| (name.clone(), choice(specs, name, word))).collect();
         let texts = equipment::texts(design);
         let echoes = added.map_or(&[][..], |added| (added.echoes)(design.version));
         let source = design.source.clone();

@@ -261,7 +261,8 @@ impl Variables {
             outputs.push(list.len());
             let state = states.iter().position(|state| state.name == port.name);
             let role = state.map_or(Role::Output(place), Role::State);
-            let kind = kinds.get(place).copied().unwrap_or(OutputKind::Real);
+            let otherwise = if port.discrete { OutputKind::Held } else { OutputKind::Real };
+            let kind = kinds.get(place).copied().unwrap_or(otherwise);
             list.push(ExportedVariable::output(port, role, kind));
         }
         let mut state_references = Vec::new();

@@ -14,6 +14,7 @@ mod dual_mass;
 mod epas;
 mod faulty;
 mod gain_loop;
+mod linear;
 mod oscillator;
 mod parameters;
 mod pendulum;
@@ -41,6 +42,7 @@ use cosimo_native::{ABILITIES, Hybrid, Model, NativeHybrid, Ode, native_hybrid, 
 pub use bouncing_ball::BouncingBall;
 pub use dormand_prince::sweep;
 pub use driven::lagging;
+pub use linear::LINEAR;
 pub use thermostat::Thermostat;
 
 const PREFIX: &str = "native:";
@@ -214,6 +216,9 @@ pub const NATIVE: SourceEntry = SourceEntry {
 };
 
 fn open(request: &OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem>> {
+    if linear::claims(request.source) {
+        return linear::open(request);
+    }
     build(request).map(|native| native as Box<dyn Simulator>)
 }
 
@@ -254,6 +259,9 @@ pub const SOLVER_PARAMETERS: &[&str] = &[
 /// The equations of a model of either list, without a solver. `None` for simulators without equations.
 pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, Vec<OpenProblem>> {
     let name = request.source.strip_prefix(PREFIX).unwrap_or(request.source);
+    if linear::claims(request.source) {
+        return linear::equations(request);
+    }
     match HYBRID.iter().find(|model| model.name == name) {
         Some(model) => {
             let options = resolve(name, model.parameters, request.parameters)?;

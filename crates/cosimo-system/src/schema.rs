@@ -77,6 +77,11 @@ fn option(spec: &Spec) -> Value {
         OptionKind::Names => {
             json!({ "type": "array", "items": { "type": "string" }, "default": [], "description": spec.doc })
         }
+        OptionKind::Matrix => {
+            let row = json!({ "type": "array", "items": { "type": "number" } });
+            let items = one_of(vec![json!({ "type": "number" }), row]);
+            json!({ "type": "array", "items": items, "default": [], "description": spec.doc })
+        }
     }
 }
 

@@ -93,6 +93,7 @@ pub const SYSTEM_FORMATS: &[&SystemFormat] = &[
 pub fn registry() -> Registry {
     let mut registry = Registry::default();
     cosimo_methods::register(&mut registry);
+    registry.add_source(&cosimo_models::LINEAR);
     registry.add_source(&cosimo_models::NATIVE);
     #[cfg(feature = "fmi")]
     registry.add_source(&cosimo_fmi::FMU);
