@@ -348,7 +348,8 @@ impl<'a> Comparison<'a> {
         let Ok(mut fine) = self.signals.companion(self.system, self.registry, (self.first, 1.0)) else {
             return; // merged steps tell why
         };
-        let (start, first) = (self.rows.time(0), self.first);
+        // The row of the start has been overwritten where there are as many rows as are kept.
+        let (start, first) = (self.found.instants[0], self.first);
         for grade in (1..=GRADES).rev() {
             if fine.advance(start + first * math::exp2(f64::from(-grade))).is_err() {
                 return;
