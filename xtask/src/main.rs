@@ -6,6 +6,7 @@ mod bench;
 mod browser;
 mod chaos;
 mod command;
+mod corpus;
 mod cvode;
 mod docs;
 mod features;
@@ -94,6 +95,12 @@ const TASKS: &[Task] = &[
         arguments: "[--seed N] [--count N] [--crate NAME] [--at TEXT] [--list]",
         summary: "change random operators of core, methods and engine, and look for a test that notices",
         run: mutants::run,
+    },
+    Task {
+        name: "corpus",
+        arguments: "[--seed N] [--count N] [--class NAME] [--only SEED] [--save DIR] [--list KIND]",
+        summary: "error bars of random systems with a known truth, as a table per class",
+        run: corpus::run,
     },
     Task {
         name: "browser",
