@@ -1,11 +1,9 @@
 //! Runs a system with companions and compares what they say with what is true.
 
 use std::path::Path;
-use std::time::Duration;
 
-use cosimo_analysis::error_bars::{
-    Accuracy, AccuracyOptions, AccuracyVerdict, ErrorBars, RunCompanions, SignalAccuracy,
-};
+use cosimo::{Moment, Simulation};
+use cosimo_analysis::error_bars::{Accuracy, AccuracyVerdict, ErrorBars, SignalAccuracy};
 use cosimo_core::Registry;
 use cosimo_engine::{Run, plan};
 use cosimo_export::{built_library, write};
@@ -77,27 +75,17 @@ fn read(system: &TestSystem, folder: &Path, registry: &Registry) -> Result<Syste
     if errors.is_empty() { Ok(read) } else { Err(in_one_line(&errors)) }
 }
 
-/// The library's own way to do this will be `Simulation::error_bars`.
-fn run(system: &System, registry: &Registry, bars: ErrorBars, wanted: f64) -> Result<Judged, String> {
-    let planned = plan(system, registry).map_err(|problems| in_one_line(&problems))?;
-    let mut run = Run::new(planned, 1).map_err(|error| error.text_with_code())?;
-    let mut companions =
-        RunCompanions::start(run.layout(), system, registry).map_err(|error| error.to_string())?;
-    let mut judged = (Vec::new(), Vec::new());
-    let mut look = |run: &Run, companions: &mut RunCompanions| {
-        companions.look(run);
-        judged.0.push(run.time().seconds());
-        judged.1.push(run.outputs().to_vec());
+/// As `cosimo run` does it.
+fn run(folder: &Path, bars: ErrorBars, wanted: f64) -> Result<Judged, String> {
+    let (mut times, mut rows) = (Vec::new(), Vec::new());
+    let note = |at: &mut Moment<'_>| {
+        times.push(at.time());
+        rows.push(at.run().outputs().to_vec());
     };
-    look(&run, &mut companions);
-    while !run.finished() {
-        run.step().map_err(|error| error.text_with_code())?;
-        look(&run, &mut companions);
-    }
-    let watch = |_| -> cosimo_analysis::error_bars::StepCallback { Box::new(|_: &Run| true) };
-    let wish = AccuracyOptions { wanted, bars, watch: &watch };
-    let accuracy = companions.finish(registry, &wish, Duration::ZERO);
-    Ok(Judged { times: judged.0, rows: judged.1, accuracy })
+    let simulation = Simulation::open(folder.join("system.toml")).map_err(|error| error.to_string())?;
+    let simulation = simulation.accuracy(wanted).error_bars(bars).on_step(note).on_warning(|_| {});
+    let accuracy = simulation.run().map_err(|error| error.to_string())?.accuracy;
+    Ok(Judged { times, rows, accuracy })
 }
 
 /// Everything about a system: per wanted error and signal.
@@ -111,8 +99,8 @@ pub fn measure(
     let mut findings = Vec::new();
     let mut errors = None;
     for wanted in WANTED {
-        let coarse = run(&read, registry, ErrorBars::Coarse, wanted)?;
-        let fine = run(&read, registry, ErrorBars::Fine, wanted)?;
+        let coarse = run(folder, ErrorBars::Coarse, wanted)?;
+        let fine = run(folder, ErrorBars::Fine, wanted)?;
         if errors.is_none() {
             errors = Some(TrueErrors::against_truth(system, &read, registry, &coarse)?);
         }
@@ -215,7 +203,7 @@ fn largest_error(rows: &Rows, signal: usize, run: &Judged, column: usize, tube: 
     let jumps: Vec<f64> = rows
         .events
         .iter()
-        .filter(|event| event.before[signal] != event.after[signal])
+        .filter(|event| event.found && event.before[signal] != event.after[signal])
         .map(|event| event.time)
         .collect();
     let mut largest = 0.0f64;

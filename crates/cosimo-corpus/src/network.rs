@@ -553,7 +553,7 @@ impl Sweep<'_> {
             let before = self.system.y.apply(&self.z);
             let held = self.system.held[block];
             self.z[held] = 1.0 - self.z[held];
-            self.note(before);
+            self.note(before, true);
         }
     }
 
@@ -587,7 +587,7 @@ impl Sweep<'_> {
                     _ => self.z[held] += 1.0,
                 }
             }
-            self.note(before);
+            self.note(before, false);
         }
         let inputs = self.system.u.apply(&self.z);
         for &block in &due {
@@ -605,11 +605,11 @@ impl Sweep<'_> {
         }
     }
 
-    fn note(&mut self, before: Vec<f64>) {
+    fn note(&mut self, before: Vec<f64>, found: bool) {
         let after = self.system.y.apply(&self.z);
         debug_assert_eq!(after.len(), self.system.outputs[self.network.blocks.len()]);
         if before != after {
-            self.events.push(Event { time: self.now, before, after });
+            self.events.push(Event { time: self.now, found, before, after });
         }
     }
 }

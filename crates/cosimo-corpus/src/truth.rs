@@ -21,6 +21,8 @@ pub struct Rows {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     pub time: f64,
+    /// Its instant is a result, and may be wrong by a step; of others it is known in advance.
+    pub found: bool,
     pub before: Vec<f64>,
     pub after: Vec<f64>,
 }

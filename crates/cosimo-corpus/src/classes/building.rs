@@ -53,22 +53,27 @@ impl Method {
     }
 }
 
+/// Relative tolerances of solvers inside components: those that keep to well below the wanted errors, and those for
+/// signals that turn often, of which each turn adds to the error.
+pub(crate) const USUAL: [f64; 2] = [1e-8, 1e-6];
+pub(crate) const TIGHT: [f64; 2] = [1e-10, 1e-8];
+
 /// A form for each component; all alike, or mixed.
-pub(crate) fn forms(random: &mut Random, network: &mut Network) {
+pub(crate) fn forms(random: &mut Random, network: &mut Network, tolerances: [f64; 2]) {
     let mixed = random.chance(0.4);
-    let one = form(random);
+    let one = form(random, tolerances);
     for block in network.blocks.iter_mut().filter(|block| block.model.is_none()) {
         let stateless = block.x0.is_empty() || block.step.is_some();
-        block.form = if mixed { form(random) } else { one };
+        block.form = if mixed { form(random, tolerances) } else { one };
         if stateless && !matches!(block.form, Form::Fmu(..)) {
             block.form = Form::Native;
         }
     }
 }
 
-fn form(random: &mut Random) -> Form {
+fn form(random: &mut Random, tolerances: [f64; 2]) -> Form {
     let version = *random.one(&[Version::Two, Version::Three]);
-    let tolerance = random.log_between(1e-8, 1e-5);
+    let tolerance = random.log_between(tolerances[0], tolerances[1]);
     match random.whole(0, 11) {
         0..=3 => Form::Native,
         4 => Form::Tolerant(tolerance),

@@ -3,7 +3,7 @@
 use cosimo_export::Version;
 
 use super::Draft;
-use super::building::{Method, calm, draft, forms, modes};
+use super::building::{Method, USUAL, calm, draft, forms, modes};
 use crate::matrix::Matrix;
 use crate::network::{Block, Form, Held, Network, Wire};
 use crate::random::Random;
@@ -63,7 +63,7 @@ fn rooms(random: &mut Random) -> Draft {
         network.wires.push(Wire { from: (place, 1), to: (count, place), gain: 1.0 });
         network.wires.push(Wire { from: (count, 0), to: (place, 0), gain: 1.0 });
     }
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     let step = lag * random.log_between(2e-3, 5e-2);
     draft(network, lag * random.between(1.5, 4.0), &Method::plain(random, step))
 }
@@ -84,14 +84,14 @@ fn stair(random: &mut Random) -> Draft {
         ..Block::new("stair")
     };
     let mut network = Network { blocks: vec![stair], ..Network::default() };
-    for name in ["c1", "c2"] {
-        network.blocks.push(modes(random, name, [2, 1], [0.5 / period, 5.0 / period], [0.3, 2.0]));
+    for (name, inputs) in [("c1", 2), ("c2", 1)] {
+        network.blocks.push(modes(random, name, [inputs, 1], [0.5 / period, 5.0 / period], [0.3, 2.0]));
     }
     for (from, to, gain) in [((0, 1), (1, 0), 1.0), ((1, 0), (2, 0), 0.5), ((2, 0), (1, 1), -0.5)] {
         network.wires.push(Wire { from, to, gain });
     }
     calm(&mut network, 0.5 / period);
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     let step = period * random.log_between(2e-3, 0.1);
     draft(network, period * random.between(5.3, 9.7), &Method::plain(random, step))
 }

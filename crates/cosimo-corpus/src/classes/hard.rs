@@ -4,7 +4,7 @@
 use cosimo_export::Version;
 
 use super::Draft;
-use super::building::{Method, connect, draft, forms, modes};
+use super::building::{Method, TIGHT, USUAL, connect, draft, forms, modes};
 use crate::network::{Block, Form, Network, Wire};
 use crate::random::Random;
 
@@ -38,7 +38,7 @@ pub(super) fn frozen(random: &mut Random) -> Draft {
             network.wires.push(Wire { from: (from, 0), to, gain });
         }
     }
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     let stop = random.between(0.5, 2.0) / leak;
     draft(network, stop.max(60.0 * step), &Method::plain(random, step))
 }
@@ -67,7 +67,7 @@ pub(super) fn aliased(random: &mut Random) -> Draft {
         network.wires.push(Wire { from: (1, 0), to: (2, 0), gain: 0.4 });
         network.wires.push(Wire { from: (2, 0), to: (1, 1), gain: -0.4 });
     }
-    forms(random, &mut network);
+    forms(random, &mut network, TIGHT);
     draft(network, step * random.between(60.0, 400.0).ceil(), &Method::plain(random, step))
 }
 
@@ -97,7 +97,7 @@ pub(super) fn sampled(random: &mut Random) -> Draft {
     connect(random, &mut network, 0.02 / sampling);
     // Sampled feedback is no part of what `connect` looks at.
     network.wires.iter_mut().for_each(|wire| wire.gain *= 0.7);
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     if parts == 1.0 && random.chance(0.5) {
         network.blocks[count].step = None;
     }
@@ -129,7 +129,7 @@ pub(super) fn noisy(random: &mut Random) -> Draft {
         network.blocks.push(first_order(&format!("filter{}", place + 1), rate, 0.0));
         network.wires.push(Wire { from: (place, 0), to: (place + 1, 0), gain: 1.0 });
     }
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     if random.chance(0.5) {
         let version = *random.one(&[Version::Two, Version::Three]);
         network.blocks[0].form = Form::Fmu(version, cosimo_export::Variant::Plain);

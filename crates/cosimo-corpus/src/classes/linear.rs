@@ -1,7 +1,7 @@
 //! Linear systems: smooth ones, oscillators, stiff ones.
 
 use super::Draft;
-use super::building::{Method, calm, connect, draft, forms, modes};
+use super::building::{Method, TIGHT, USUAL, calm, connect, draft, forms, modes};
 use crate::matrix::Matrix;
 use crate::network::{Block, Bond, Network, Wire};
 use crate::random::Random;
@@ -20,7 +20,7 @@ fn ring(random: &mut Random, count: usize, rates: [f64; 2], damping: [f64; 2]) -
         network.blocks[block] = network.blocks[block].clone().with_d(d);
     }
     connect(random, &mut network, rates[0]);
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     network
 }
 
@@ -87,7 +87,7 @@ fn chain(random: &mut Random, damping: [f64; 2]) -> Network {
 
 pub(super) fn oscillators(random: &mut Random) -> Draft {
     let mut network = chain(random, [0.01, 0.3]);
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     let step = random.log_between(2e-3, 0.1);
     let stop = random.between(10.0, 30.0).min(3000.0 * step).max(80.0 * step);
     let method =
@@ -97,7 +97,7 @@ pub(super) fn oscillators(random: &mut Random) -> Draft {
 
 pub(super) fn long(random: &mut Random) -> Draft {
     let mut network = chain(random, [1e-3, 1e-2]);
-    forms(random, &mut network);
+    forms(random, &mut network, TIGHT);
     let step = random.log_between(5e-3, 4e-2);
     let stop = step * random.between(4000.0, 9000.0);
     draft(network, stop, &Method::fixed(random, step))
@@ -145,7 +145,7 @@ pub(super) fn stiff(random: &mut Random) -> Draft {
         network.blocks.push(modes(random, &name, sizes, rates, [0.3, 2.0]));
     }
     connect(random, &mut network, 0.5);
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     let stop = random.between(4.0, 10.0).max(80.0 * step);
     let method =
         if random.chance(0.2) { Method::controlled(random, step) } else { Method::plain(random, step) };
@@ -219,7 +219,7 @@ pub(super) fn zero_power(random: &mut Random) -> Draft {
     ] {
         network.wires.push(Wire { from, to, gain: 1.0 });
     }
-    forms(random, &mut network);
+    forms(random, &mut network, USUAL);
     let step = random.log_between(2e-3, 5e-2);
     let stop = random.between(8.0, 20.0).min(3000.0 * step).max(80.0 * step);
     draft(network, stop, &Method::fixed(random, step))
