@@ -256,6 +256,10 @@ impl<'a> Comparison<'a> {
     /// The first step is known.
     fn open(&mut self) {
         self.first = self.rows.time(1) - self.rows.time(0);
+        if let Some(reason) = self.signals.samples_within(self.first) {
+            self.found.fail(reason);
+            return;
+        }
         let open = |factor: f64| self.signals.companion(self.system, self.registry, (self.first, factor));
         match open(2.0).and_then(|two| Ok((two, open(4.0)?))) {
             Ok((two, four)) => {

@@ -69,7 +69,7 @@ impl Repeated {
         signals: &Signals,
         wanted: f64,
     ) -> Vec<SignalAccuracy> {
-        let fine = self.found.judge(signals, wanted);
+        let fine = self.found.judge_after(Some(&coarse), signals, wanted);
         coarse.into_iter().zip(fine).map(|(coarse, fine)| decide(coarse, fine, wanted)).collect()
     }
 }

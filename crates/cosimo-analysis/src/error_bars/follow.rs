@@ -56,7 +56,7 @@ pub(crate) struct Signals {
     /// Steps vary.
     pub(crate) controlled: bool,
     /// Sampled components, by name: their steps are never changed.
-    sampled: Vec<String>,
+    sampled: Vec<(String, Option<f64>)>,
     /// What the run found out about rollback, which its companions need not test again.
     pub(crate) rollback_checks: Vec<RollbackCheck>,
 }
@@ -111,7 +111,9 @@ impl Signals {
             jumps: topology.eventful || system.scenario.is_some(),
             ports: declared,
             controlled: layout.limits.control.adaptive,
-            sampled: sampled.map(|member| topology.names[member].clone()).collect(),
+            sampled: sampled
+                .map(|member| (topology.names[member].clone(), own_step(layout, member)))
+                .collect(),
             rollback_checks: run.rollback_checks().map(|(_, check)| check.clone()).collect(),
             infos,
             sources,
@@ -122,13 +124,23 @@ impl Signals {
         self.sources.len()
     }
 
+    /// Why no four steps of the run can be one: a component samples within.
+    pub(crate) fn samples_within(&self, first: f64) -> Option<String> {
+        let within = |every: &Option<f64>| {
+            let share = every.unwrap_or(first) / (4.0 * first);
+            share < 0.5 || (share - share.round()).abs() > MEETS
+        };
+        let (name, _) = self.sampled.iter().find(|(_, every)| within(every))?;
+        Some(format!("`{name}` samples more often than larger steps end"))
+    }
+
     /// The system with its steps multiplied, or parts of them. Steps at which a component samples are part of its
     /// design, and stay. `first` is the first step of the run.
     pub(crate) fn variant(&self, system: &System, first: f64, factor: f64) -> System {
         let mut changed = system.clone();
         changed.results = Results::default();
         for component in &mut changed.components {
-            let sampled = self.sampled.contains(&component.name);
+            let sampled = self.sampled.iter().any(|(name, _)| *name == component.name);
             match &mut component.step {
                 Some(_) if sampled => {}
                 Some((size, _)) => *size *= factor,
@@ -208,6 +220,11 @@ fn is_sampled(layout: &Layout, member: usize) -> bool {
     let own = layout.methods.rates.iter().any(|rate| rate.member == member);
     let discrete = !interface.outputs.is_empty() && interface.outputs.iter().all(|port| port.discrete);
     discrete && (own || !interface.abilities.events)
+}
+
+/// The own step of a component.
+fn own_step(layout: &Layout, member: usize) -> Option<f64> {
+    layout.methods.rates.iter().find(|rate| rate.member == member).map(|rate| rate.every)
 }
 
 /// Per component: those whose inputs it drives, lines included.

@@ -5,6 +5,7 @@
 
 use cosimo_core::math;
 
+use super::follow::MEETS;
 use super::maxima::Maxima;
 use super::switches::{SwitchDifference, Switches};
 use super::{AccuracyVerdict, SignalAccuracy, SwitchingInstants};
@@ -15,9 +16,13 @@ const ROUNDING: f64 = 1e-10;
 /// The smallest ratio of differences that fall with the step.
 const FALLS: f64 = 1.2;
 /// Safety factor of error bars.
-const SAFETY: f64 = 1.25;
+const SAFETY: f64 = 1.1;
 /// Beyond this multiple of the wanted error a signal is not accurate, whatever the ratio.
 const CLEARLY: f64 = 3.0;
+/// The same where differences do not fall: the run with smaller steps may be the worse one, if solvers inside components are.
+const VERY_CLEARLY: f64 = 10.0;
+/// A signal is little more than its error if differences are at least this part of its peak.
+const ALL_ERROR: f64 = 0.5;
 /// A companion whose peak is this many times that of the run is unstable and shows nothing about the run.
 const UNSTABLE: f64 = 3.0;
 /// A value between two points that is this many times farther from their line than points are from their neighbours'.
@@ -26,6 +31,8 @@ const ALIASED: f64 = 4.0;
 /// of the peak and of the range of the signal, and change their sign so often.
 const NOISE: f64 = 0.05;
 const NOISE_FLIPS: u32 = 6;
+/// A signal that is smaller than this part of the largest of its unit is compared with that.
+const NOTHING: f64 = 1e-6;
 /// A signal vanishes if its peak falls by this factor from step to smaller step.
 const VANISHES: f64 = 1.5;
 
@@ -61,6 +68,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) maxima: &'a [Maxima],
     /// Per signal: the run, and its companions.
     pub(crate) switches: &'a [[Switches; 3]],
+    /// What companions with larger steps said, where these have smaller ones.
+    pub(crate) before: Option<&'a [SignalAccuracy]>,
     /// Per component: those that it drives.
     pub(crate) drives: &'a [Vec<usize>],
     /// How many instants all three runs share.
@@ -68,6 +77,25 @@ pub(crate) struct Evidence<'a> {
     /// The largest step and the simulated time, in seconds.
     pub(crate) largest_step: f64,
     pub(crate) duration: f64,
+}
+
+/// What is left of an error of order one or more, as a multiple of the last of its differences, where the last two have a ratio:
+/// likely, and at most.
+///
+/// With a ratio of two or more it is the sum of a geometric series (Aitken 1926). Below two, differences have not yet reached
+/// the first order, which the next ones come nearer to by halves.
+fn remaining(ratio: f64, power: f64) -> [f64; 2] {
+    let most = 1.0 / (ratio.min(power) - 1.0);
+    if ratio >= 2.0 {
+        return [1.0 / (ratio.min(2.0 * power) - 1.0), most];
+    }
+    let (mut sum, mut part, mut missing) = (0.0, 1.0, 2.0 - ratio);
+    for _ in 0..50 {
+        missing /= 2.0;
+        part /= 2.0 - missing;
+        sum += part;
+    }
+    [sum, most]
 }
 
 /// Fewer instants say nothing about how differences fall.
@@ -83,6 +111,8 @@ enum Doubt {
     TooShort,
     /// Its own scale is not known.
     Vanishes,
+    /// Its switching instants are known to within a step only.
+    Coarse,
     Switches(f64),
     Upstream(String),
 }
@@ -102,9 +132,9 @@ impl Doubt {
             Doubt::Unstable => format!("runs with {steps} are unstable"),
             Doubt::TooShort => "the run has too few steps to see how errors fall".into(),
             Doubt::Vanishes => {
-                "it goes to zero with the step, and there is no other signal of its unit to compare with"
-                    .into()
+                "it may go to zero with the step, and what to compare its error with is not known".into()
             }
+            Doubt::Coarse => "its switching instants are known to within a step only".into(),
             Doubt::Switches(at) => format!("with {steps} it switches otherwise from t = {at:.4e} s on"),
             Doubt::Upstream(name) => format!("it depends on `{name}`, which is in doubt"),
         }
@@ -112,7 +142,7 @@ impl Doubt {
 
     /// Whether what depends on the signal is in doubt, too.
     fn spreads(&self) -> bool {
-        !matches!(self, Doubt::Vanishes | Doubt::Upstream(_))
+        !matches!(self, Doubt::Vanishes | Doubt::Coarse | Doubt::Upstream(_))
     }
 }
 
@@ -160,25 +190,34 @@ impl Evidence<'_> {
     /// The size that an error is compared with. A signal that goes to zero with the step is compared with others of its unit.
     fn scale(&self, signal: usize) -> (f64, Option<Doubt>) {
         let found = &self.maxima[signal];
-        let unit = &self.signals[signal].unit;
-        let alike = (0..self.signals.len()).filter(|other| {
-            !unit.is_empty() && unit != "1" && self.signals[*other].unit == *unit && *other != signal
-        });
-        let largest = alike.map(|other| self.maxima[other].peak).fold(0.0, f64::max);
+        let largest = self.largest_of_unit(signal);
         let peak = found.peak;
-        if peak <= ROUNDING * largest {
+        if peak <= NOTHING * largest {
             return (largest, None);
         }
         let (small, middle, large) = match self.companions {
             Companions::Coarse => (peak, found.peak_b, found.peak_c),
             Companions::Fine => (found.peak_c, found.peak_b, peak),
         };
-        let vanishes = small > 0.0 && middle > VANISHES * small && large > VANISHES * middle;
-        // A run that becomes unstable with larger steps has a limit.
-        if vanishes && large <= 20.0 * small && self.shared >= FEWEST {
+        // By a factor that hardly changes: where a run becomes unstable with larger steps, it grows.
+        let vanishes = small > 0.0
+            && middle > VANISHES * small
+            && large > VANISHES * middle
+            && large * small < VANISHES * middle * middle
+            && self.shared >= FEWEST;
+        if vanishes {
             return if largest > peak { (largest, None) } else { (peak, Some(Doubt::Vanishes)) };
         }
         (peak, None)
+    }
+
+    /// The largest peak of the other signals with its unit.
+    fn largest_of_unit(&self, signal: usize) -> f64 {
+        let unit = &self.signals[signal].unit;
+        let alike = (0..self.signals.len()).filter(|other| {
+            !unit.is_empty() && unit != "1" && self.signals[*other].unit == *unit && *other != signal
+        });
+        alike.map(|other| self.maxima[other].peak).fold(0.0, f64::max)
     }
 
     /// A signal by itself.
@@ -215,14 +254,28 @@ impl Evidence<'_> {
         let rounding = [difference, near, far].iter().all(|part| *part <= ROUNDING * scale);
         let finite = [difference, near, far].iter().all(|part| part.is_finite());
         let falls = finite && (rounding || ratio >= FALLS);
-        let reduced = if rounding { power } else { ratio.min(power) };
         let low = difference * spread / (power - 1.0);
-        let remaining = match self.companions {
-            Companions::Coarse => 1.0 / (reduced - 1.0),
-            Companions::Fine => reduced / (reduced - 1.0),
-        };
-        let noise = !falls && finite && self.is_noise(found, wanted, scale);
-        let (bar, mean) = if falls {
+        let [remaining, most] =
+            remaining(if rounding { power } else { ratio }, power).map(|left| match self.companions {
+                Companions::Coarse => left,
+                Companions::Fine => 1.0 + (1.0 + left) / ratio.min(2.0 * power).max(FALLS),
+            });
+        // Without inputs there is no coupling error: what differs is the work of the solver inside.
+        let alone = !self.driven(self.signals[signal].owner);
+        let solver = SAFETY * difference.max(far).max(found.start) <= wanted * scale;
+        let noise = !falls && finite && (alone && solver || self.is_noise(found, wanted, scale));
+        // Differences fell with larger steps, and those with smaller ones are small: solvers inside components are not better.
+        let before = self.before.map(|before| &before[signal]).filter(|before| {
+            let small = CLEARLY * difference.max(far).max(found.start) <= wanted * scale;
+            !falls && finite && small && before.verdict == AccuracyVerdict::Accurate && before.ratio.is_some()
+        });
+        let noise = noise || before.is_some();
+        let (bar, mean) = if let Some(before) = before {
+            (
+                before.error_bar.max(SAFETY * difference),
+                before.mean_error_bar.max(SAFETY * found.mean_difference()),
+            )
+        } else if falls {
             let largest = (difference * remaining).max(found.start);
             (SAFETY * largest, SAFETY * found.mean_difference() * remaining)
         } else {
@@ -235,6 +288,7 @@ impl Evidence<'_> {
         judged.mean_error_bar = mean;
         judged.ratio = (!rounding && ratio.is_finite()).then_some(ratio);
         let (bar, low) = (relative(bar), relative(low));
+        let most = relative(SAFETY * (difference * most).max(found.start));
         let gap = found.gap;
         let aliased = gap > ALIASED * (found.bend + found.both) && relative(gap) > 0.1 * wanted;
         let unstable = self.companions == Companions::Coarse
@@ -248,18 +302,35 @@ impl Evidence<'_> {
         } else {
             vanishing
         };
-        let clearly = low > CLEARLY * wanted;
+        let clearly = if falls {
+            low > CLEARLY * wanted
+        } else {
+            self.companions == Companions::Fine && low > VERY_CLEARLY * wanted
+        };
         let seen = falls && bar > wanted && (ratio <= power * power || low > wanted);
-        judged.verdict = if doubt.is_none() && bar <= wanted {
+        judged.verdict = if doubt.is_none() && bar <= wanted && (noise || most <= CLEARLY * wanted) {
             AccuracyVerdict::Accurate
         } else if !unstable && doubt != Some(Doubt::Vanishes) && (clearly || seen) {
             AccuracyVerdict::NotAccurate
         } else {
             AccuracyVerdict::Unknown
         };
+        let smallest = found.peak.min(found.peak_b).min(found.peak_c);
+        let all_error = difference.max(far) >= ALL_ERROR * smallest && scale == found.peak;
+        if judged.verdict == AccuracyVerdict::NotAccurate
+            && all_error
+            && judged.error_bar <= wanted * self.largest_of_unit(signal)
+        {
+            judged.verdict = AccuracyVerdict::Unknown;
+            return (judged, Some(Doubt::Vanishes));
+        }
         let doubt = doubt
-            .or_else(|| (judged.verdict == AccuracyVerdict::Unknown).then_some(Doubt::NotFalling(f64::NAN)));
+            .or_else(|| (judged.verdict == AccuracyVerdict::Unknown).then_some(Doubt::NotFalling(ratio)));
         (judged, doubt)
+    }
+
+    fn driven(&self, component: usize) -> bool {
+        self.drives.iter().any(|driven| driven.contains(&component))
     }
 
     fn is_noise(&self, found: &Maxima, wanted: f64, scale: f64) -> bool {
@@ -272,19 +343,23 @@ impl Evidence<'_> {
         let [run, b, _] = &self.switches[signal];
         match run.difference(b) {
             SwitchDifference::Shifted { most, at } => {
-                let steps = if self.companions == Companions::Coarse { 2.0 } else { 1.0 };
-                let bar = 2.0 * most + steps * self.largest_step;
+                // Instants are seen at the ends of steps only: those of the run up to one step late, those of larger steps up to
+                // two. What is beyond may double until the step is zero.
+                let step = self.largest_step;
+                let seen = if self.companions == Companions::Coarse { 2.0 * step } else { step };
+                let apart = (most - seen * (1.0 + MEETS)).max(0.0);
+                let bar = step + 2.0 * apart;
                 judged.switching = Some(SwitchingInstants { count: run.changes.len(), error_bar: bar });
                 (judged.relative, judged.at) = (bar / self.duration, at);
                 judged.verdict = if judged.relative <= wanted {
                     AccuracyVerdict::Accurate
-                } else if most > wanted * self.duration {
+                } else if apart > wanted * self.duration {
                     AccuracyVerdict::NotAccurate
                 } else {
                     AccuracyVerdict::Unknown
                 };
                 let unknown = judged.verdict == AccuracyVerdict::Unknown;
-                unknown.then_some(Doubt::TooShort)
+                unknown.then_some(Doubt::Coarse)
             }
             SwitchDifference::Others { at } => {
                 judged.at = at;

@@ -101,6 +101,16 @@ impl Observed {
 
     /// An error bar and a verdict per signal.
     pub(crate) fn judge(&self, signals: &Signals, wanted: f64) -> Vec<SignalAccuracy> {
+        self.judge_after(None, signals, wanted)
+    }
+
+    /// The same, with what companions with larger steps said before.
+    pub(crate) fn judge_after(
+        &self,
+        before: Option<&[SignalAccuracy]>,
+        signals: &Signals,
+        wanted: f64,
+    ) -> Vec<SignalAccuracy> {
         let (first, last) = (self.instants.first(), self.instants.last());
         let evidence = Evidence {
             companions: self.companions,
@@ -108,6 +118,7 @@ impl Observed {
             signals: &signals.infos,
             maxima: &self.maxima,
             switches: &self.switches,
+            before,
             drives: &signals.drives,
             shared: if self.failure.is_some() { 0 } else { self.shared },
             largest_step: self.largest_step,
