@@ -7,8 +7,10 @@ use cosimo_analysis::error_bars::AccuracyVerdict::{self, Accurate, NotAccurate, 
 use crate::classes::{Class, Demand, TestSystem};
 use crate::measure::{Judgement, SignalFinding};
 
-/// True errors below this are rounding, and that of solvers: no bar must meet them.
+/// True errors below this are rounding: no bar must meet them. Nor those that solvers inside components make: companions have
+/// the same solvers.
 const NOTHING: f64 = 1e-9;
+const OF_SOLVERS: f64 = 30.0;
 /// A bar is right if it is this close to the true error, either way.
 const FACTOR: f64 = 2.0;
 /// A verdict *accurate* is false beyond this multiple of the wanted error.
@@ -95,7 +97,8 @@ impl Tally {
                 }
             }
         }
-        let speaks = !finding.switches && finding.true_error.max(finding.auto.bar) > NOTHING;
+        let least = NOTHING.max(OF_SOLVERS * system.tolerance);
+        let speaks = !finding.switches && finding.true_error > least;
         for (place, (judgement, by)) in [judgements[1], judgements[2]].into_iter().enumerate() {
             if speaks && judgement.verdict != Unknown {
                 self.bars[place] += 1;

@@ -3,20 +3,14 @@
 //! With y(h) = y + C h^p the differences of runs with steps h, 2h and 4h have the ratio 2^p (Richardson 1911). The ratio that
 //! is observed decides: where it is below what a falling error has, nothing is claimed (Roache 1994, J. Fluids Eng. 116).
 
-use cosimo_core::math;
-
+use super::estimate::{Estimate, SAFETY};
 use super::follow::MEETS;
 use super::maxima::Maxima;
 use super::switches::{SwitchDifference, Switches};
 use super::{AccuracyVerdict, SignalAccuracy, SwitchingInstants};
 
-/// Differences below this part of the peak are rounding. Not the tolerance of solvers inside components: that would hide
-/// values that are exchanged but do not move.
-const ROUNDING: f64 = 1e-10;
-/// The smallest ratio of differences that fall with the step.
-const FALLS: f64 = 1.2;
-/// Safety factor of error bars.
-const SAFETY: f64 = 1.1;
+/// What a point between communication points shows is nothing below this part of the wanted error.
+const SEEN_BETWEEN: f64 = 0.1;
 /// Beyond this multiple of the wanted error a signal is not accurate, whatever the ratio.
 const CLEARLY: f64 = 3.0;
 /// The same where differences do not fall: the run with smaller steps may be the worse one, if solvers inside components are.
@@ -77,25 +71,6 @@ pub(crate) struct Evidence<'a> {
     /// The largest step and the simulated time, in seconds.
     pub(crate) largest_step: f64,
     pub(crate) duration: f64,
-}
-
-/// What is left of an error of order one or more, as a multiple of the last of its differences, where the last two have a ratio:
-/// likely, and at most.
-///
-/// With a ratio of two or more it is the sum of a geometric series (Aitken 1926). Below two, differences have not yet reached
-/// the first order, which the next ones come nearer to by halves.
-fn remaining(ratio: f64, power: f64) -> [f64; 2] {
-    let most = 1.0 / (ratio.min(power) - 1.0);
-    if ratio >= 2.0 {
-        return [1.0 / (ratio.min(2.0 * power) - 1.0), most];
-    }
-    let (mut sum, mut part, mut missing) = (0.0, 1.0, 2.0 - ratio);
-    for _ in 0..50 {
-        missing /= 2.0;
-        part /= 2.0 - missing;
-        sum += part;
-    }
-    [sum, most]
 }
 
 /// Fewer instants say nothing about how differences fall.
@@ -245,54 +220,35 @@ impl Evidence<'_> {
         if self.shared < FEWEST {
             return (judged, Some(Doubt::TooShort));
         }
-        let power = math::exp2(f64::from(self.order));
-        let (ratio, spread) = match self.companions {
-            Companions::Coarse => (found.far / found.near, 1.0),
-            Companions::Fine => (found.near / found.far, power),
-        };
-        let Maxima { difference, near, far, .. } = *found;
-        let rounding = [difference, near, far].iter().all(|part| *part <= ROUNDING * scale);
-        let finite = [difference, near, far].iter().all(|part| part.is_finite());
-        let falls = finite && (rounding || ratio >= FALLS);
-        let low = difference * spread / (power - 1.0);
-        let [remaining, most] =
-            remaining(if rounding { power } else { ratio }, power).map(|left| match self.companions {
-                Companions::Coarse => left,
-                Companions::Fine => 1.0 + (1.0 + left) / ratio.min(2.0 * power).max(FALLS),
-            });
+        let estimate = Estimate::of(self.companions, self.order, found, scale);
+        let Estimate { falls, ratio, .. } = estimate;
+        let rough = found.difference.max(found.far).max(found.start);
+        let quiet = estimate.finite && !falls;
         // Without inputs there is no coupling error: what differs is the work of the solver inside.
-        let alone = !self.driven(self.signals[signal].owner);
-        let solver = SAFETY * difference.max(far).max(found.start) <= wanted * scale;
-        let noise = !falls && finite && (alone && solver || self.is_noise(found, wanted, scale));
+        let solver = !self.driven(self.signals[signal].owner) && SAFETY * rough <= wanted * scale;
         // Differences fell with larger steps, and those with smaller ones are small: solvers inside components are not better.
         let before = self.before.map(|before| &before[signal]).filter(|before| {
-            let small = CLEARLY * difference.max(far).max(found.start) <= wanted * scale;
-            !falls && finite && small && before.verdict == AccuracyVerdict::Accurate && before.ratio.is_some()
+            let fell = before.verdict == AccuracyVerdict::Accurate && before.ratio.is_some();
+            quiet && fell && CLEARLY * rough <= wanted * scale
         });
-        let noise = noise || before.is_some();
-        let (bar, mean) = if let Some(before) = before {
-            (
-                before.error_bar.max(SAFETY * difference),
+        let noise = quiet && (solver || before.is_some() || self.is_noise(found, wanted, scale));
+        (judged.error_bar, judged.mean_error_bar) = match before {
+            Some(before) => (
+                before.error_bar.max(SAFETY * found.difference),
                 before.mean_error_bar.max(SAFETY * found.mean_difference()),
-            )
-        } else if falls {
-            let largest = (difference * remaining).max(found.start);
-            (SAFETY * largest, SAFETY * found.mean_difference() * remaining)
-        } else {
+            ),
+            None if falls => (estimate.bar, estimate.mean),
             // A rough figure, for listings: nothing is claimed with it.
-            (CLEARLY * difference.max(far).max(found.start), CLEARLY * found.mean_difference())
+            None => (CLEARLY * rough, CLEARLY * found.mean_difference()),
         };
+        judged.ratio = (!estimate.rounding && ratio.is_finite()).then_some(ratio);
         let relative = |part: f64| if part == 0.0 { 0.0 } else { part / scale };
-        judged.error_bar = bar;
-        judged.relative = relative(bar);
-        judged.mean_error_bar = mean;
-        judged.ratio = (!rounding && ratio.is_finite()).then_some(ratio);
-        let (bar, low) = (relative(bar), relative(low));
-        let most = relative(SAFETY * (difference * most).max(found.start));
-        let gap = found.gap;
-        let aliased = gap > ALIASED * (found.bend + found.both) && relative(gap) > 0.1 * wanted;
+        judged.relative = relative(judged.error_bar);
+        let aliased =
+            found.gap > ALIASED * (found.bend + found.both) && relative(found.gap) > SEEN_BETWEEN * wanted;
         let unstable = self.companions == Companions::Coarse
-            && (!finite || found.peak_b > UNSTABLE * found.peak && relative(difference) > wanted);
+            && (!estimate.finite
+                || found.peak_b > UNSTABLE * found.peak && relative(found.difference) > wanted);
         let doubt = if unstable {
             Some(Doubt::Unstable)
         } else if !(falls || noise) {
@@ -302,31 +258,41 @@ impl Evidence<'_> {
         } else {
             vanishing
         };
-        let clearly = if falls {
-            low > CLEARLY * wanted
-        } else {
-            self.companions == Companions::Fine && low > VERY_CLEARLY * wanted
-        };
-        let seen = falls && bar > wanted && (ratio <= power * power || low > wanted);
-        judged.verdict = if doubt.is_none() && bar <= wanted && (noise || most <= CLEARLY * wanted) {
+        let bounded = noise || relative(estimate.most) <= CLEARLY * wanted;
+        judged.verdict = if doubt.is_none() && judged.relative <= wanted && bounded {
             AccuracyVerdict::Accurate
-        } else if !unstable && doubt != Some(Doubt::Vanishes) && (clearly || seen) {
+        } else if !unstable && doubt != Some(Doubt::Vanishes) && self.exceeds(&estimate, scale, wanted) {
             AccuracyVerdict::NotAccurate
         } else {
             AccuracyVerdict::Unknown
         };
-        let smallest = found.peak.min(found.peak_b).min(found.peak_c);
-        let all_error = difference.max(far) >= ALL_ERROR * smallest && scale == found.peak;
         if judged.verdict == AccuracyVerdict::NotAccurate
-            && all_error
-            && judged.error_bar <= wanted * self.largest_of_unit(signal)
+            && self.may_vanish(signal, scale, wanted, judged.error_bar)
         {
             judged.verdict = AccuracyVerdict::Unknown;
             return (judged, Some(Doubt::Vanishes));
         }
-        let doubt = doubt
-            .or_else(|| (judged.verdict == AccuracyVerdict::Unknown).then_some(Doubt::NotFalling(ratio)));
-        (judged, doubt)
+        let unknown = judged.verdict == AccuracyVerdict::Unknown;
+        (judged, doubt.or_else(|| unknown.then_some(Doubt::NotFalling(ratio))))
+    }
+
+    /// The error is larger than wanted.
+    fn exceeds(&self, estimate: &Estimate, scale: f64, wanted: f64) -> bool {
+        let (bar, low) = (estimate.bar / scale, estimate.low / scale);
+        if estimate.falls {
+            let power = f64::from(self.order).exp2();
+            low > CLEARLY * wanted || bar > wanted && (estimate.ratio <= power * power || low > wanted)
+        } else {
+            self.companions == Companions::Fine && low > VERY_CLEARLY * wanted
+        }
+    }
+
+    /// The signal is little more than its error, and would be accurate beside others of its unit.
+    fn may_vanish(&self, signal: usize, scale: f64, wanted: f64, bar: f64) -> bool {
+        let found = &self.maxima[signal];
+        let smallest = found.peak.min(found.peak_b).min(found.peak_c);
+        let all_error = found.difference.max(found.far) >= ALL_ERROR * smallest;
+        all_error && scale == found.peak && bar <= wanted * self.largest_of_unit(signal)
     }
 
     fn driven(&self, component: usize) -> bool {
@@ -370,5 +336,132 @@ impl Evidence<'_> {
                 Some(Doubt::Switches(at))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A signal per component, each of which drives the next; the first has no inputs.
+    struct Chain {
+        infos: Vec<SignalInfo>,
+        maxima: Vec<Maxima>,
+        switches: Vec<[Switches; 3]>,
+        drives: Vec<Vec<usize>>,
+    }
+
+    impl Chain {
+        fn of(maxima: &[Maxima]) -> Chain {
+            let info = |owner: usize| SignalInfo {
+                name: format!("c{owner}.y"),
+                unit: "m".into(),
+                owner,
+                drives: true,
+                recorded: true,
+            };
+            let count = maxima.len();
+            Chain {
+                infos: (0..count).map(info).collect(),
+                maxima: maxima.to_vec(),
+                switches: (0..count).map(|_| [(); 3].map(|()| Switches::new(None))).collect(),
+                drives: (1..=count).map(|next| if next < count { vec![next] } else { Vec::new() }).collect(),
+            }
+        }
+
+        fn judged(&self, companions: Companions, before: Option<&[SignalAccuracy]>) -> Vec<SignalAccuracy> {
+            let evidence = Evidence {
+                companions,
+                order: 1,
+                signals: &self.infos,
+                maxima: &self.maxima,
+                switches: &self.switches,
+                before,
+                drives: &self.drives,
+                shared: 10,
+                largest_step: 0.1,
+                duration: 10.0,
+            };
+            evidence.judge(1e-2)
+        }
+
+        fn verdicts(&self, companions: Companions) -> Vec<AccuracyVerdict> {
+            self.judged(companions, None).iter().map(|it| it.verdict).collect()
+        }
+    }
+
+    /// Peaks of three runs, the run itself first, and differences of neighbours.
+    fn found([a, b, c]: [f64; 3]) -> Maxima {
+        let mut found = Maxima::NONE;
+        found.add_value(a);
+        found.add_pair(1.0, 1.0, a, b);
+        found.add_triple(a, b, c);
+        found
+    }
+
+    use AccuracyVerdict::{Accurate, NotAccurate, Unknown};
+
+    #[test]
+    fn doubt_spreads_downstream_and_not_from_a_source_whose_solver_is_good_enough() {
+        let calm = found([1.0, 1.001, 1.003]);
+        let stuck = found([1.0, 1.002, 1.003]);
+        let after = Chain::of(&[calm, stuck, calm]);
+        assert_eq!(after.verdicts(Companions::Coarse), [Accurate, Unknown, Unknown]);
+        let reason = after.judged(Companions::Coarse, None)[2].reason.clone();
+        assert_eq!(reason.as_deref(), Some("it depends on `c1.y`, which is in doubt"));
+        assert_eq!(Chain::of(&[stuck, calm, calm]).verdicts(Companions::Coarse), [Accurate; 3]);
+        // A source that differs by more than what is wanted is in doubt.
+        assert_eq!(Chain::of(&[found([1.0, 1.1, 1.15]), calm]).verdicts(Companions::Coarse), [Unknown; 2]);
+    }
+
+    #[test]
+    fn differences_of_solvers_hide_no_error_that_larger_steps_have_shown_to_fall() {
+        let source = found([1.0, 1.0, 1.0]);
+        let coarse = Chain::of(&[source, found([1.0, 1.001, 1.003])]).judged(Companions::Coarse, None);
+        let fine = Chain::of(&[source, found([1.0, 1.0003, 0.9995])]);
+        assert_eq!(fine.judged(Companions::Fine, None)[1].verdict, Unknown);
+        let both = fine.judged(Companions::Fine, Some(&coarse));
+        assert_eq!((both[1].verdict, both[1].error_bar), (Accurate, coarse[1].error_bar));
+    }
+
+    #[test]
+    fn a_signal_that_goes_to_zero_is_compared_with_others_of_its_unit() {
+        let large = found([5.0, 5.0, 5.0]);
+        assert_eq!(
+            Chain::of(&[large, found([0.01, 0.02, 0.04])]).verdicts(Companions::Coarse),
+            [Accurate; 2]
+        );
+        assert_eq!(Chain::of(&[large, found([0.04, 0.02, 0.01])]).verdicts(Companions::Fine), [Accurate; 2]);
+        // Whether it goes to zero is not clear, and it would matter.
+        assert_eq!(Chain::of(&[large, found([0.01, 0.015, 0.06])]).verdicts(Companions::Coarse)[1], Unknown);
+        // It does not, and has a large error.
+        assert_eq!(Chain::of(&[large, found([2.0, 1.6, 1.4])]).verdicts(Companions::Fine)[1], NotAccurate);
+    }
+
+    #[test]
+    fn what_differs_between_communication_points_is_aliased() {
+        let mut between = found([1.0, 1.0, 1.0]);
+        between.add_gap(0.5);
+        assert_eq!(Chain::of(&[between, found([1.0; 3])]).verdicts(Companions::Coarse), [Unknown; 2]);
+        between.add_bend([0.0, 0.4, 0.0], 0.5);
+        assert_eq!(Chain::of(&[between, found([1.0; 3])]).verdicts(Companions::Coarse), [Accurate; 2]);
+    }
+
+    #[test]
+    fn instants_of_switches_are_known_to_a_step_and_what_is_beyond_may_double() {
+        let mut chain = Chain::of(&[found([1.0; 3])]);
+        let mut shifted = |late: f64| {
+            for (switches, at) in chain.switches[0].iter_mut().zip([1.0, 1.0 + late, 1.0]) {
+                *switches = Switches::new(None);
+                switches.add(0.0, 0.0);
+                switches.add(at, 1.0);
+            }
+            let judged = chain.judged(Companions::Fine, None).remove(0);
+            (judged.verdict, judged.switching.map(|it| it.error_bar))
+        };
+        assert_eq!(shifted(0.05), (Accurate, Some(0.1)));
+        let (verdict, bar) = shifted(0.15);
+        assert!(verdict == Unknown && (bar.unwrap() - 0.2).abs() < 1e-6, "{bar:?}");
+        assert_eq!(shifted(0.25).0, NotAccurate);
     }
 }

@@ -6,6 +6,7 @@
 
 mod coarse;
 mod defects;
+mod estimate;
 mod fine;
 mod follow;
 mod judge;

@@ -93,7 +93,8 @@ pub(crate) fn draft(network: Network, stop: f64, method: &Method) -> Draft {
     let _ = write!(text, "[method]\n{}", method.text);
     let mut forms: Vec<String> = network.blocks.iter().map(|block| block.form.name()).collect();
     forms.dedup();
-    Draft { text, designs, truth: Box::new(network), forms: forms.join("+") }
+    let tolerance = network.blocks.iter().map(|block| block.form.tolerance()).fold(0.0, f64::max);
+    Draft { text, designs, truth: Box::new(network), forms: forms.join("+"), tolerance }
 }
 
 /// A stable component with modes whose rates are between two limits.

@@ -36,6 +36,8 @@ pub(crate) struct Draft {
     pub(crate) designs: Vec<(String, Design)>,
     pub(crate) truth: Box<dyn Truth>,
     pub(crate) forms: String,
+    /// The loosest relative tolerance of a solver inside a component.
+    pub(crate) tolerance: f64,
 }
 
 /// A system with a known truth.
@@ -48,6 +50,8 @@ pub struct TestSystem {
     pub designs: Vec<(String, Design)>,
     pub truth: Box<dyn Truth>,
     pub forms: String,
+    /// The loosest relative tolerance of a solver inside a component; 0 where all are exact.
+    pub tolerance: f64,
 }
 
 impl TestSystem {
@@ -77,7 +81,7 @@ pub const CLASSES: &[Class] = &[
 impl Class {
     /// The system of a seed.
     pub fn system(&'static self, seed: u64) -> TestSystem {
-        let Draft { text, designs, truth, forms } = (self.make)(&mut Random::new(seed));
-        TestSystem { class: self, seed, text, designs, truth, forms }
+        let Draft { text, designs, truth, forms, tolerance } = (self.make)(&mut Random::new(seed));
+        TestSystem { class: self, seed, text, designs, truth, forms, tolerance }
     }
 }

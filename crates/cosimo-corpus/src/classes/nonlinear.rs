@@ -101,7 +101,8 @@ fn write(
         let _ = writeln!(text, "[[connection]]\nfrom = \"{from}\"\nto = \"{to}\"\nconvert = false\n");
     }
     let _ = write!(text, "[method]\n{}", method.text);
-    Draft { text, designs, truth, forms: forms.join("+") }
+    // Fixed steps have no tolerance; those for model exchange have at most this one.
+    Draft { text, designs, truth, forms: forms.join("+"), tolerance: 1e-6 }
 }
 
 /// The truth of a reference model of Cosimo, which is no part of the engine.
@@ -249,5 +250,11 @@ fn van_der_pol(random: &mut Random) -> Draft {
         let _ = writeln!(text, "[[connection]]\nfrom = \"{from}\"\nto = \"{to}\"\nconvert = false\n");
     }
     let _ = write!(text, "[method]\n{}", Method::plain(random, step).text);
-    Draft { text, designs, truth: Box::new(VanDerPol { mu, start, rates }), forms: "me+native".into() }
+    Draft {
+        text,
+        designs,
+        truth: Box::new(VanDerPol { mu, start, rates }),
+        forms: "me+native".into(),
+        tolerance: relative,
+    }
 }
