@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use cosimo_corpus::classes::{CLASSES, Class};
 use cosimo_corpus::measure::{measure, save};
-use cosimo_corpus::random::Random;
 use cosimo_corpus::table::{Tally, head};
 
 const USAGE: &str = "[--seed N] [--count N] [--class NAME] [--only SEED] [--save DIR] [--list KIND]";
@@ -63,14 +62,7 @@ fn run(wish: &Wish) -> Result<bool, String> {
     println!("{}", head());
     let classes = CLASSES.iter().filter(|class| wish.class.is_none_or(|only| only.name == class.name));
     for class in classes {
-        // Each class has its own seeds, so that classes can be run one by one.
-        let letters =
-            class.name.bytes().fold(wish.seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-        let mut random = Random::new(letters);
-        let seeds: Vec<u64> = match wish.only {
-            Some(only) => vec![only],
-            None => (0..wish.count).map(|_| random.bits()).collect(),
-        };
+        let seeds = wish.only.map_or_else(|| class.seeds(wish.seed, wish.count), |only| vec![only]);
         let mut tally = Tally::default();
         for seed in seeds {
             let system = class.system(seed);
@@ -99,20 +91,18 @@ fn run(wish: &Wish) -> Result<bool, String> {
         }
         println!("{}", tally.line(class));
         let wrong = tally.complaints(class);
-        let kinds = ["false accurate", "contradiction"];
-        for offence in &tally.offences {
-            if wish.list.as_deref() == Some(offence.kind)
-                || kinds.contains(&offence.kind)
-                || wish.only.is_some()
-            {
-                println!("    {}", offence.text);
-            }
+        let listed = |kind: &str| wish.only.is_some() || wish.list.as_deref() == Some(kind);
+        for offence in tally.offences.iter().filter(|offence| listed(offence.kind)) {
+            println!("    {}", offence.text);
         }
         complaints.extend(wrong);
     }
     let _ = std::fs::remove_dir_all(&folder);
+    if !complaints.is_empty() {
+        println!("not good enough:");
+    }
     for complaint in &complaints {
-        println!("not good enough: {complaint}");
+        println!("{complaint}");
     }
     Ok(complaints.is_empty())
 }

@@ -15,6 +15,8 @@ const OF_SOLVERS: f64 = 30.0;
 const FACTOR: f64 = 2.0;
 /// A verdict *accurate* is false beyond this multiple of the wanted error.
 const FALSE: f64 = 3.0;
+/// So many signals are named where a share is not as it should be; all with `--list`.
+const NAMED: usize = 5;
 /// Shares that are asked for.
 const BARS: f64 = 0.95;
 const RIGHT: f64 = 0.97;
@@ -126,32 +128,38 @@ impl Tally {
     pub fn complaints(&self, class: &Class) -> Vec<String> {
         let mut all: Vec<String> =
             self.failures.iter().map(|failure| format!("{}: cannot be run: {failure}", class.name)).collect();
-        let mut demand = |holds: bool, what: String| {
+        let mut demand = |holds: bool, kind: &str, what: String| {
             if !holds {
                 all.push(format!("{}: {what}", class.name));
+                let named = self.offences.iter().filter(|offence| offence.kind == kind).take(NAMED);
+                all.extend(named.map(|offence| format!("    {}", offence.text)));
             }
         };
         for (place, by) in ["coarse", "auto", "fine"].into_iter().enumerate() {
             demand(
                 self.false_accurate[place] == 0,
+                "false accurate",
                 format!("{} falsely accurate ({by})", self.false_accurate[place]),
             );
             let right = share(self.right[place], self.judged[place]);
             demand(
                 right >= RIGHT,
+                "wrong",
                 format!("verdicts right {} ({by}), expected {}", percent(right), percent(RIGHT)),
             );
         }
         demand(
             self.contradictions == 0,
+            "contradiction",
             format!("{} contradictions of `run` and `verify`", self.contradictions),
         );
-        demand(self.unexplained == 0, format!("{} unknown without a reason", self.unexplained));
+        demand(self.unexplained == 0, "unknown", format!("{} unknown without a reason", self.unexplained));
         for (place, by) in ["auto", "fine"].into_iter().enumerate() {
             if class.demand == Demand::Smooth {
                 let near = share(self.near[place], self.bars[place]);
                 demand(
                     near >= BARS,
+                    "bar",
                     format!("bars near the error {} ({by}), expected {}", percent(near), percent(BARS)),
                 );
             }
@@ -159,6 +167,7 @@ impl Tally {
                 let unknown = self.unknown[place + 1] as f64 / self.signals.max(1) as f64;
                 demand(
                     unknown <= UNKNOWN,
+                    "unknown",
                     format!("unknown {} ({by}), expected at most {}", percent(unknown), percent(UNKNOWN)),
                 );
             }

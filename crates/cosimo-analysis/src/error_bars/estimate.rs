@@ -11,6 +11,8 @@ use super::maxima::Maxima;
 const ROUNDING: f64 = 1e-10;
 /// The smallest ratio of differences that fall with the step.
 const FALLS: f64 = 1.2;
+/// A ratio is that of the method if it is within this part of the power of two of its order.
+const REGULAR: f64 = 0.15;
 /// Safety factor of error bars.
 pub(crate) const SAFETY: f64 = 1.1;
 
@@ -64,6 +66,13 @@ impl Estimate {
             mean: SAFETY * found.mean_difference() * likely,
             most: with_start(difference * most),
         }
+    }
+}
+
+impl Estimate {
+    /// Whether the ratio is that of the order of the method.
+    pub(crate) fn regular(&self, order: u32) -> bool {
+        (self.ratio / f64::from(order).exp2() - 1.0).abs() <= REGULAR
     }
 }
 

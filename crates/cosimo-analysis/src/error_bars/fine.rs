@@ -22,6 +22,9 @@ const CUT_EVERY: usize = 16;
 const CUT_EARLY: [usize; 3] = [1, 5, 11];
 const CUT_AT: f64 = 0.381_966_011_250_105_1;
 
+/// An instant that is nearer to the next one, as a part of the largest step, is that of an event. Repetitions find their own
+/// events: where they made such a step without one, extrapolated inputs would be drawn through two points beside each other.
+const CLOSE: f64 = 1e-3;
 /// How near to the wanted error is near.
 const NEAR: f64 = 1.5;
 
@@ -101,7 +104,7 @@ pub(crate) struct Repetitions<'a, 's> {
 impl<'a> Repetitions<'a, '_> {
     /// The run itself, with half and with a quarter of its steps, and the extras.
     pub(crate) fn run(&self, coarse: &Observed, extras: Vec<Extra<'_>>) -> Repeated {
-        let instants = &coarse.instants;
+        let instants = &apart(&coarse.instants, CLOSE * coarse.largest_step);
         let mut repeated = Repeated {
             found: Observed::new(Companions::Fine, self.signals),
             reason: None,
@@ -181,6 +184,13 @@ impl<'a> Repetitions<'a, '_> {
         repeated.found.take_start(coarse);
         repeated
     }
+}
+
+/// Instants that are at least so far from the next one, the first and the last.
+fn apart(instants: &[f64], least: f64) -> Vec<f64> {
+    let last = instants.len().saturating_sub(1);
+    let kept = |place: usize| place == 0 || place == last || instants[place + 1] - instants[place] >= least;
+    (0..instants.len()).filter(|place| kept(*place)).map(|place| instants[place]).collect()
 }
 
 type LaneEnd = Result<Vec<BondTotals>, StopReason>;

@@ -15,6 +15,12 @@ const SEEN_BETWEEN: f64 = 0.1;
 const CLEARLY: f64 = 3.0;
 /// The same where differences do not fall: the run with smaller steps may be the worse one, if solvers inside components are.
 const VERY_CLEARLY: f64 = 10.0;
+/// Where smaller steps change a signal by almost the same each time, its error is not much more than that. Exchange that does
+/// not move shows itself by differences that double.
+const SLOW: f64 = 0.85;
+const SLOWLY: f64 = 10.0;
+/// Between these multiples of the wanted error, larger steps decide nothing if their ratio is not that of the method.
+const OPEN: std::ops::Range<f64> = 0.5..3.0;
 /// A signal is little more than its error if differences are at least this part of its peak.
 const ALL_ERROR: f64 = 0.5;
 /// A companion whose peak is this many times that of the run is unstable and shows nothing about the run.
@@ -68,8 +74,9 @@ pub(crate) struct Evidence<'a> {
     pub(crate) drives: &'a [Vec<usize>],
     /// How many instants all three runs share.
     pub(crate) shared: usize,
-    /// The largest step and the simulated time, in seconds.
+    /// The largest step, the last instant and the simulated time, in seconds.
     pub(crate) largest_step: f64,
+    pub(crate) end: f64,
     pub(crate) duration: f64,
 }
 
@@ -86,6 +93,8 @@ enum Doubt {
     TooShort,
     /// Its own scale is not known.
     Vanishes,
+    /// The ratio is not that of the method, and it would matter.
+    Irregular(f64),
     /// Its switching instants are known to within a step only.
     Coarse,
     Switches(f64),
@@ -109,6 +118,11 @@ impl Doubt {
             Doubt::Vanishes => {
                 "it may go to zero with the step, and what to compare its error with is not known".into()
             }
+            Doubt::Irregular(ratio) => {
+                format!(
+                    "differences from runs with {steps} do not fall as the method's should (ratio {ratio:.2})"
+                )
+            }
             Doubt::Coarse => "its switching instants are known to within a step only".into(),
             Doubt::Switches(at) => format!("with {steps} it switches otherwise from t = {at:.4e} s on"),
             Doubt::Upstream(name) => format!("it depends on `{name}`, which is in doubt"),
@@ -117,7 +131,10 @@ impl Doubt {
 
     /// Whether what depends on the signal is in doubt, too.
     fn spreads(&self) -> bool {
-        !matches!(self, Doubt::Vanishes | Doubt::Coarse | Doubt::Upstream(_))
+        matches!(
+            self,
+            Doubt::NotFalling(_) | Doubt::Aliased | Doubt::Unstable | Doubt::TooShort | Doubt::Switches(_)
+        )
     }
 }
 
@@ -231,7 +248,8 @@ impl Evidence<'_> {
             let fell = before.verdict == AccuracyVerdict::Accurate && before.ratio.is_some();
             quiet && fell && CLEARLY * rough <= wanted * scale
         });
-        let noise = quiet && (solver || before.is_some() || self.is_noise(found, wanted, scale));
+        let slow = self.companions == Companions::Fine && ratio >= SLOW && SLOWLY * rough <= wanted * scale;
+        let noise = quiet && (solver || slow || before.is_some() || self.is_noise(found, wanted, scale));
         (judged.error_bar, judged.mean_error_bar) = match before {
             Some(before) => (
                 before.error_bar.max(SAFETY * found.difference),
@@ -272,6 +290,11 @@ impl Evidence<'_> {
             judged.verdict = AccuracyVerdict::Unknown;
             return (judged, Some(Doubt::Vanishes));
         }
+        let open = OPEN.contains(&(judged.relative / wanted)) && falls && !estimate.rounding;
+        if self.companions == Companions::Coarse && doubt.is_none() && open && !estimate.regular(self.order) {
+            judged.verdict = AccuracyVerdict::Unknown;
+            return (judged, Some(Doubt::Irregular(ratio)));
+        }
         let unknown = judged.verdict == AccuracyVerdict::Unknown;
         (judged, doubt.or_else(|| unknown.then_some(Doubt::NotFalling(ratio))))
     }
@@ -307,7 +330,7 @@ impl Evidence<'_> {
     /// A signal that switches, by its instants.
     fn switching(&self, signal: usize, wanted: f64, judged: &mut SignalAccuracy) -> Option<Doubt> {
         let [run, b, _] = &self.switches[signal];
-        match run.difference(b) {
+        match run.difference(b, self.end - 2.0 * self.largest_step) {
             SwitchDifference::Shifted { most, at } => {
                 // Instants are seen at the ends of steps only: those of the run up to one step late, those of larger steps up to
                 // two. What is beyond may double until the step is zero.
@@ -380,6 +403,7 @@ mod tests {
                 drives: &self.drives,
                 shared: 10,
                 largest_step: 0.1,
+                end: 10.0,
                 duration: 10.0,
             };
             evidence.judge(1e-2)
@@ -436,6 +460,26 @@ mod tests {
         assert_eq!(Chain::of(&[large, found([0.01, 0.015, 0.06])]).verdicts(Companions::Coarse)[1], Unknown);
         // It does not, and has a large error.
         assert_eq!(Chain::of(&[large, found([2.0, 1.6, 1.4])]).verdicts(Companions::Fine)[1], NotAccurate);
+    }
+
+    #[test]
+    fn larger_steps_decide_nothing_near_the_wanted_error_if_their_ratio_is_not_that_of_the_method() {
+        let (source, calm) = (found([1.0; 3]), found([1.0, 1.001, 1.003]));
+        let irregular = Chain::of(&[source, found([1.0, 1.006, 1.0144]), calm]);
+        assert_eq!(irregular.verdicts(Companions::Coarse), [Accurate, Unknown, Accurate]);
+        // Far from it they do.
+        assert_eq!(
+            Chain::of(&[source, found([1.0, 1.06, 1.144])]).verdicts(Companions::Coarse)[1],
+            NotAccurate
+        );
+        assert_eq!(
+            Chain::of(&[source, found([1.0, 1.0006, 1.00144])]).verdicts(Companions::Coarse)[1],
+            Accurate
+        );
+        // What smaller steps change by the same each time is not much larger than that, if it is small enough.
+        let slow = |part: f64| Chain::of(&[source, found([1.0, 1.0 + part, 1.0 + 2.0 * part])]);
+        assert_eq!(slow(5e-4).verdicts(Companions::Fine)[1], Accurate);
+        assert_eq!(slow(2e-3).verdicts(Companions::Fine)[1], Unknown);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) struct Observed {
     /// All communication points of the run.
     pub(crate) instants: Vec<f64>,
     shared: usize,
-    largest_step: f64,
+    pub(crate) largest_step: f64,
     /// Why companions did not come to the end.
     pub(crate) failure: Option<String>,
     pub(crate) steps_of_companions: u64,
@@ -122,6 +122,7 @@ impl Observed {
             drives: &signals.drives,
             shared: if self.failure.is_some() { 0 } else { self.shared },
             largest_step: self.largest_step,
+            end: last.copied().unwrap_or(f64::INFINITY),
             duration: last.zip(first).map_or(0.0, |(last, first)| last - first),
         };
         let mut judged = evidence.judge(wanted);

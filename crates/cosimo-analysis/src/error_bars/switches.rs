@@ -69,7 +69,8 @@ impl Switches {
         !self.given_up && !self.changes.is_empty()
     }
 
-    pub(crate) fn difference(&self, other: &Switches) -> SwitchDifference {
+    /// Of what follows after `end`, one of the two may have seen nothing yet.
+    pub(crate) fn difference(&self, other: &Switches, end: f64) -> SwitchDifference {
         let (mut most, mut at) = (0.0, f64::NAN);
         let pairs = self.changes.iter().zip(&other.changes);
         for ((mine, value), (theirs, other)) in pairs {
@@ -83,9 +84,10 @@ impl Switches {
         let (mine, theirs) = (self.changes.len(), other.changes.len());
         if mine != theirs || other.given_up {
             let longer = if mine > theirs { &self.changes } else { &other.changes };
-            return SwitchDifference::Others {
-                at: longer.get(mine.min(theirs)).map_or(f64::NAN, |(at, _)| *at),
-            };
+            let at = longer.get(mine.min(theirs)).map_or(f64::NAN, |(at, _)| *at);
+            if !(at >= end - 2.0 * most) {
+                return SwitchDifference::Others { at };
+            }
         }
         SwitchDifference::Shifted { most, at }
     }
@@ -106,11 +108,13 @@ mod tests {
         let relay = of(None, &[(0.0, 1.0), (1.0, 1.0), (2.0, -1.0), (3.0, 1.0)]);
         let late = of(None, &[(0.0, 1.0), (2.5, -1.0), (3.25, 1.0)]);
         assert!(relay.switch());
-        assert_eq!(relay.difference(&late), SwitchDifference::Shifted { most: 0.5, at: 2.0 });
+        assert_eq!(relay.difference(&late, 9.0), SwitchDifference::Shifted { most: 0.5, at: 2.0 });
         let fewer = of(None, &[(0.0, 1.0), (2.0, -1.0)]);
-        assert_eq!(relay.difference(&fewer), SwitchDifference::Others { at: 3.0 });
+        assert_eq!(relay.difference(&fewer, 9.0), SwitchDifference::Others { at: 3.0 });
+        // It may switch just after the end of the run.
+        assert!(matches!(relay.difference(&fewer, 2.9), SwitchDifference::Shifted { most: 0.0, .. }));
         let other = of(None, &[(0.0, 1.0), (2.0, 2.0), (3.0, 1.0)]);
-        assert_eq!(relay.difference(&other), SwitchDifference::Others { at: 2.0 });
+        assert_eq!(relay.difference(&other, 9.0), SwitchDifference::Others { at: 2.0 });
         let ramp: Vec<(f64, f64)> = (0..20).map(|k| (f64::from(k), f64::from(k))).collect();
         assert!(!of(None, &ramp).switch());
         assert!(!of(None, &[(0.0, 3.0), (1.0, 3.0)]).switch());

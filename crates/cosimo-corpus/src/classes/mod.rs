@@ -79,6 +79,14 @@ pub const CLASSES: &[Class] = &[
 ];
 
 impl Class {
+    /// Seeds of systems, from that of a corpus. Each class has its own, so that classes can be run one by one.
+    pub fn seeds(&self, corpus: u64, count: usize) -> Vec<u64> {
+        let letters =
+            self.name.bytes().fold(corpus, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let mut random = Random::new(letters);
+        (0..count).map(|_| random.bits()).collect()
+    }
+
     /// The system of a seed.
     pub fn system(&'static self, seed: u64) -> TestSystem {
         let Draft { text, designs, truth, forms, tolerance } = (self.make)(&mut Random::new(seed));
