@@ -53,9 +53,9 @@ impl Method {
     }
 }
 
-/// Relative tolerances of solvers inside components: those that keep to well below the wanted errors, and those for
-/// signals that turn often, of which each turn adds to the error.
-pub(crate) const USUAL: [f64; 2] = [1e-8, 1e-6];
+/// Relative tolerances of solvers inside components, which begin anew in each step, so that each step adds to the error; and
+/// those for signals that turn often.
+pub(crate) const USUAL: [f64; 2] = [1e-9, 1e-7];
 pub(crate) const TIGHT: [f64; 2] = [1e-10, 1e-8];
 
 /// A form for each component; all alike, or mixed.

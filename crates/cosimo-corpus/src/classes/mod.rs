@@ -4,6 +4,7 @@ mod building;
 mod events;
 mod hard;
 mod linear;
+mod lines;
 mod nonlinear;
 
 use cosimo_export::Design;
@@ -54,6 +55,12 @@ pub struct TestSystem {
     pub tolerance: f64,
 }
 
+impl std::fmt::Debug for TestSystem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TestSystem({})", self.about())
+    }
+}
+
 impl TestSystem {
     /// To find it again.
     pub fn about(&self) -> String {
@@ -76,6 +83,7 @@ pub const CLASSES: &[Class] = &[
     Class { name: "noisy", demand: Demand::Honest, make: hard::noisy },
     Class { name: "zero-power", demand: Demand::Smooth, make: linear::zero_power },
     Class { name: "multi-rate", demand: Demand::Smooth, make: linear::multi_rate },
+    Class { name: "lines", demand: Demand::Honest, make: lines::lines },
 ];
 
 impl Class {
