@@ -248,7 +248,7 @@ impl<'a> Comparison<'a> {
         if row + 1 == GRADED + 1 {
             self.graded(row);
         }
-        if row >= 5 && (row - 1) % 4 == 0 {
+        if row >= 5 && (row - 1).is_multiple_of(4) {
             self.merge(row - 1, row);
         }
     }
@@ -307,7 +307,7 @@ impl<'a> Comparison<'a> {
             two.advance(self.rows.time(next))?;
             let four = if next == end {
                 let group = from / 4;
-                let cut = CUT_EARLY.contains(&group) || group % CUT_EVERY == 0 && group > 0;
+                let cut = CUT_EARLY.contains(&group) || group.is_multiple_of(CUT_EVERY) && group > 0;
                 if cut && self.signals.restrictions.anywhere && end - from == 4 {
                     self.cuts += 1;
                     let share = (f64::from(self.cuts) * CUT_AT).fract();
