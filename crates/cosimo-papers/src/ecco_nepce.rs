@@ -1,7 +1,7 @@
 //! Sadjina et al. 2017 (ECCO, "003"), Tables III to XII and Sec. IV C; Sadjina & Pedersen 2019 (NEPCE, "000"),
 //! Tables 4 to 9: the quarter car under constant steps, ECCO, predictor/corrector and NEPCE.
 //!
-//! A row is an example file with methods and micro steps replaced, as on the command line. The settings of a table
+//! A row is a file of `systems/quarter-car` with methods and micro steps replaced, as on the command line. The settings of a table
 //! are in `TABLES`; those of a row are read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
 
 use cosimo_core::math;
@@ -16,12 +16,12 @@ pub use super::setup::Changes;
 
 const FILES: [[&str; 2]; 2] = [
     [
-        include_str!("../../../examples/quarter-car/reticulation-1.toml"),
-        include_str!("../../../examples/quarter-car/reticulation-1-nonlinear.toml"),
+        include_str!("../systems/quarter-car/reticulation-1.toml"),
+        include_str!("../systems/quarter-car/reticulation-1-nonlinear.toml"),
     ],
     [
-        include_str!("../../../examples/quarter-car/system.toml"),
-        include_str!("../../../examples/quarter-car/reticulation-2-nonlinear.toml"),
+        include_str!("../systems/quarter-car/system.toml"),
+        include_str!("../systems/quarter-car/reticulation-2-nonlinear.toml"),
     ],
 ];
 
