@@ -50,6 +50,11 @@ pub trait Extrapolation: Send + Sync {
     /// The input over the window, from the samples of one output.
     fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment;
 
+    /// Whether it chooses between formulas by the samples, so that it is no linear function of them. Provided: it does not.
+    fn switches(&self) -> bool {
+        false
+    }
+
     /// An extrapolation of a neighbouring degree, for estimates that compare the two: one below, or one above a
     /// zero-order hold.
     fn companion(&self) -> Box<dyn Extrapolation>;

@@ -112,6 +112,21 @@ impl Attempt<'_> {
         self.simulators.step(task, &mut self.board.buffers, self.layout, window).map(|_| ())
     }
 
+    /// One repetition of an iteration from assumed ends.
+    pub(crate) fn one_sweep(
+        &mut self,
+        window: Window,
+        assumed: &[f64],
+        found: &mut [f64],
+    ) -> Result<(), StepError> {
+        self.begin_long_steps(window)?;
+        self.mark(window)?;
+        self.sweep(window)?;
+        self.again(window, assumed)?;
+        self.ends(found);
+        Ok(())
+    }
+
     /// Steps every stage once, with inputs from the present traces.
     fn pass(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);

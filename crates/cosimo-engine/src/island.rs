@@ -464,6 +464,74 @@ impl Island {
         result
     }
 
+    /// The outputs after each of some windows, one after the other, while every input is held at a value of its own instead
+    /// of what it is connected to: the answer of each simulator by itself, without methods and long steps. `to` gets all
+    /// outputs after each window. With `back`, the island is restored afterwards, which needs rollback; else it is used up.
+    pub fn held_response(
+        &mut self,
+        held: &[f64],
+        sizes: &[f64],
+        back: bool,
+        to: &mut [f64],
+    ) -> Result<(), StepError> {
+        if back {
+            self.run_at_rest(Task::Save(Slot::Probe))?;
+        }
+        let (segments, outputs) = (self.board.buffers.segments.clone(), self.board.buffers.outputs.clone());
+        let clock = self.clock;
+        let result = self.advance_held(held, sizes, to);
+        self.clock = clock;
+        self.board.buffers.segments.copy_from_slice(&segments);
+        self.board.buffers.outputs.copy_from_slice(&outputs);
+        if back {
+            self.run_at_rest(Task::Restore(Slot::Probe))?;
+        }
+        result
+    }
+
+    /// What one sweep of an iteration makes of assumed outputs at the end of a window, values and then slopes. The island is
+    /// restored afterwards.
+    pub fn sweep_response(&mut self, size: f64, assumed: &[f64], found: &mut [f64]) -> Result<(), StepError> {
+        self.run_at_rest(Task::Save(Slot::Probe))?;
+        let board = (self.board.traces.clone(), self.board.rates.clone(), self.board.next_event);
+        let (segments, outputs) = (self.board.buffers.segments.clone(), self.board.buffers.outputs.clone());
+        self.board.traces.space(size);
+        let window = self.clock.window(size, Limit::None);
+        let limits = OwnStepLimits { known: Limit::None, end: Limit::None };
+        let Island { layout, board: own, pool: crew, .. } = self;
+        let mut attempt = Attempt {
+            layout,
+            board: own,
+            simulators: crew,
+            window,
+            companions: false,
+            whole: window.size,
+            limits,
+        };
+        let result = attempt.one_sweep(window, assumed, found);
+        (self.board.traces, self.board.rates, self.board.next_event) = board;
+        self.board.buffers.segments.copy_from_slice(&segments);
+        self.board.buffers.outputs.copy_from_slice(&outputs);
+        self.run_at_rest(Task::Restore(Slot::Probe))?;
+        result
+    }
+
+    fn advance_held(&mut self, held: &[f64], sizes: &[f64], to: &mut [f64]) -> Result<(), StepError> {
+        for (segment, value) in self.board.buffers.segments.iter_mut().zip(held) {
+            *segment = Segment::constant(*value);
+        }
+        let width = self.layout.topology.shape.outputs;
+        for (&size, after) in sizes.iter().zip(to.chunks_exact_mut(width.max(1))) {
+            let window = self.clock.window(size, Limit::None);
+            for stage in 0..self.layout.methods.stages.len() {
+                self.run(Task::Advance { window, stage }, window)?;
+            }
+            after.copy_from_slice(&self.board.buffers.outputs);
+            self.clock.accept(window);
+        }
+        Ok(())
+    }
+
     fn steps_from(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
         if let Some(cells) = from {
             self.write_cells(cells)?;
@@ -475,8 +543,10 @@ impl Island {
             if step > 0 {
                 self.board.traces.commit();
             }
-            let window = self.clock.window(size, Limit::None);
-            self.attempt(window, OwnStepLimits { known: Limit::None, end: Limit::None })?;
+            let unlimited = OwnStepLimits { known: Limit::None, end: Limit::None };
+            // Longer steps of multi-rate components end with a window, as in a run.
+            let window = self.clock.window(size, self.limit(unlimited));
+            self.attempt(window, unlimited)?;
             self.read_cells(after)?;
             self.clock.accept(window);
         }

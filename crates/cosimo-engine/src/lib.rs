@@ -31,7 +31,7 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use ledger::{BondTotals, Ledger};
 pub use monolithic_reference::{MonolithicReference, ReferenceDeviation};
 pub use plan::bonds;
-pub use plan::{Findings, Layout, Plan, Topology, check, plan};
+pub use plan::{Findings, Layout, LineEnds, Plan, Topology, check, line_ends, plan};
 pub use run::{ChangeError, EndRequest, LoopResidual, Run, RunError};
 pub use scenario::Scenario;
 pub use simulator_pool::in_simulator;

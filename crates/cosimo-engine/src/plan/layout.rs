@@ -167,6 +167,11 @@ impl Methods {
         self.fits.iter().map(|fit| fit.history()).max().unwrap_or(1)
     }
 
+    /// Whether some extrapolation chooses between formulas by the samples, so that a step is no linear map.
+    pub fn switching(&self) -> bool {
+        self.fits.iter().any(|fit| fit.switches())
+    }
+
     /// The correction that identifies models during the run, if there is one: results then depend on all previous steps.
     pub fn identifying_correction(&self) -> Option<&'static str> {
         self.corrections.iter().find(|planned| planned.correction.learns()).map(|planned| planned.name)

@@ -22,8 +22,8 @@ use cosimo_core::error::StepError;
 use cosimo_core::interface::Interface;
 use cosimo_core::link::PortRanges;
 use cosimo_core::registry::{Registry, Value};
-use cosimo_core::{RollbackCheck, Simulator};
-use cosimo_system::{Problem, Severity, Span, System};
+use cosimo_core::{PowerVariable, RollbackCheck, Simulator};
+use cosimo_system::{LineDecl, Problem, Severity, Span, System};
 
 pub use self::check::{Findings, check};
 use self::choose::Planner;
@@ -104,6 +104,42 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
         }
         _ => Err(problems),
     }
+}
+
+/// A line of a system, with the ports of its ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineEnds {
+    /// Of the bond.
+    pub name: String,
+    /// As `component.port`, per side: the input that is the effort, and the output that is the flow.
+    pub ports: [[String; 2]; 2],
+    /// Per side: from the output to the flow into the line in SI units.
+    pub sign: [f64; 2],
+    /// Per side: from the effort in SI units to the input.
+    pub scale: [f64; 2],
+    /// Delay, impedance and their factors.
+    pub decl: LineDecl,
+}
+
+/// The lines of a system, or all problems of its components and connections.
+pub fn line_ends(system: &System, registry: &Registry) -> Result<Vec<LineEnds>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let draft = Draft::open(system, registry, &mut problems);
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        return Err(problems);
+    }
+    let ports = draft.ports();
+    let name = |side: &LineSide| {
+        [ports.path(PowerVariable::Input(side.effort)), ports.path(PowerVariable::Output(side.flow))]
+    };
+    let ends = |line: &Line| LineEnds {
+        name: line.name.clone(),
+        ports: line.sides.each_ref().map(name),
+        sign: line.sides.map(|side| side.sign),
+        scale: line.sides.map(|side| side.scale),
+        decl: line.decl.clone(),
+    };
+    Ok(draft.links.lines.iter().map(ends).collect())
 }
 
 /// An intermediate stage of planning: open simulators, indexed ports, resolved declarations. It exists for faulty systems,

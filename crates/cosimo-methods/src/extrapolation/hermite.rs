@@ -39,6 +39,10 @@ impl Extrapolation for Hermite {
         }
     }
 
+    fn switches(&self) -> bool {
+        true
+    }
+
     fn companion(&self) -> Box<dyn Extrapolation> {
         Box::new(super::quadratic::Quadratic)
     }

@@ -49,6 +49,10 @@ impl Extrapolation for Online {
         of_degree(best, known, window)
     }
 
+    fn switches(&self) -> bool {
+        true
+    }
+
     fn companion(&self) -> Box<dyn Extrapolation> {
         Box::new(super::hold::Hold)
     }
