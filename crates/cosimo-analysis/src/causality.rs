@@ -41,6 +41,9 @@ pub struct Advice {
     /// Of the whole system with held inputs and stale outputs.
     pub radius_held: f64,
     pub radius_exchanged: Option<f64>,
+    /// The error of held inputs after the exchange, where a disturbance moves every state by 1.
+    #[serde(skip)]
+    pub error_exchanged: Option<f64>,
     /// The other way round would be better, and by how much is no matter of taste.
     pub exchange: bool,
     /// Inputs of the teller that its effort hears at once, and of the receiver: they want the higher and the lower degree.
@@ -93,6 +96,7 @@ fn judge(linearised: &LinearSystem, topology: &Topology, bond: &Bond, size: f64)
     let ports = topology.ports();
     let gain = cut.gain(linearised, size);
     let gain_exchanged = swapped.as_ref().map(|swapped| swapped.gain(size));
+    let error_exchanged = swapped.as_ref().and_then(|swapped| swapped.system.held_error(size));
     let radius_exchanged = swapped.and_then(|swapped| swapped.system.held_radius(size));
     let better = |other: f64| radius > 1.0 && other < radius;
     Some(Advice {
@@ -104,6 +108,7 @@ fn judge(linearised: &LinearSystem, topology: &Topology, bond: &Bond, size: f64)
         gain_exchanged,
         radius_held: radius,
         radius_exchanged,
+        error_exchanged,
         exchange: radius_exchanged.is_some_and(better)
             && gain_exchanged.is_some_and(|other| other.abs() < gain.abs()),
         degree_1: through.map(|input| ports.path(PowerVariable::Input(input))).collect(),

@@ -2,33 +2,33 @@
 //! is taken from the real engine, one perturbed step per column, so that the implementation itself is measured,
 //! corrections and history included. For nonlinear systems it is the linearisation at the current point of the run.
 //!
-//! Where a simulator does not expose its states but supports rollback, the modes follow from its exchanged outputs: from
-//! impulse responses over several steps (Ho & Kalman 1966).
+//! A system with simulators that hide their states is measured with linear models in their place (`prepared.rs`).
 
-use cosimo_core::PowerVariable;
-use cosimo_core::math;
+use cosimo_core::{PowerVariable, StepError};
 use cosimo_engine::{Layout, Run, RunError};
 use serde::Serialize;
 
 use crate::forecast::three_digits;
-use crate::linalg::{Eigen, Matrix, Svd};
+use crate::linalg::{Eigen, Matrix};
+use crate::linear_models::NoModels;
 use crate::linearise::LinearSystem;
+use crate::variant::VariantError;
 
 /// Perturbation relative to the cell's own size or 1, to both sides; for linear systems any would do. Small beside the
 /// range of friction, and large beside the errors of integrators inside.
 const PERTURBATION: f64 = 1e-5;
 /// A mode with a smaller share in the exchanged values is unobservable.
 const UNSEEN: f64 = 1e-9;
+/// Entries of a step below this part of the largest of their row have decayed.
+const DECAYED: f64 = 1e-30;
+/// Eigenvectors hold to this.
+const VECTOR: f64 = 1e-6;
 /// A radius this near to 1 is 1: differences have rounding errors.
 pub const NEUTRAL: f64 = 1e-7;
-/// Steps of an impulse response, before and after the one that is shifted.
-const HORIZON: usize = 12;
-/// Singular values below this part of the largest are rounding errors.
-const RANK: f64 = 1e-7;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StabilityError {
-    #[error("component `{0}` cannot be linearised: it exposes no states and cannot restore a saved state")]
+    #[error("component `{0}` exposes no states: it is analysed by a linear model of it")]
     HiddenStates(String),
     #[error(
         "`{name}` is multi-rate with steps of {every} s, so that one step of {size} s does not map the state of the system \
@@ -51,13 +51,20 @@ pub enum StabilityError {
     #[error("no step size between {0} s and {1} s is neutral")]
     NoNeutralStep(f64, f64),
     #[error(transparent)]
+    NoModels(#[from] NoModels),
+    #[error(transparent)]
+    Variant(#[from] VariantError),
+    #[error(transparent)]
     Run(#[from] RunError),
 }
 
 impl StabilityError {
     pub fn code(&self) -> Option<&'static str> {
         match self {
-            StabilityError::Run(error) => error.code(),
+            StabilityError::Run(error) | StabilityError::NoModels(NoModels::Run(error)) => error.code(),
+            StabilityError::Variant(error) | StabilityError::NoModels(NoModels::Variant(error)) => {
+                error.code()
+            }
             _ => None,
         }
     }
@@ -69,9 +76,11 @@ impl StabilityError {
 pub enum ProbeMethod {
     /// One perturbed step per state, sample and cell of memory.
     States,
-    /// Impulse responses, where a component does not expose its states. Modes that are not observable or not controllable
-    /// by exchanged values stay hidden.
-    Impulses,
+    /// The same with linear models in the place of components that expose no states, from their answers to changed inputs.
+    /// Modes that are not observable or not controllable by exchanged values stay hidden.
+    Models,
+    /// The growth of disturbances over many steps, where one step is no linear map.
+    Growth,
 }
 
 /// How much one step can amplify.
@@ -100,12 +109,17 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
         let name = topology.names[rate.member].clone();
         return Err(StabilityError::OwnStep { name, every: rate.every, size });
     }
-    let abilities = |index: &&usize| topology.interfaces[**index].abilities.rollback;
-    match (topology.hidden.is_empty(), topology.hidden.iter().find(|index| !abilities(index))) {
-        (true, _) => by_states(run, size),
-        (false, None) => by_impulses(run, size),
-        (false, Some(&blind)) => Err(StabilityError::HiddenStates(topology.names[blind].clone())),
+    if let Some(&hidden) = topology.hidden.first() {
+        return Err(StabilityError::HiddenStates(topology.names[hidden].clone()));
     }
+    by_states(run, size)
+}
+
+/// The present cells.
+pub(crate) fn cells_at(run: &mut Run) -> Result<Vec<f64>, StabilityError> {
+    let mut point = vec![0.0; run.island().cells()];
+    run.island().read_cells(&mut point).map_err(RunError::from)?;
+    Ok(point)
 }
 
 fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
@@ -117,6 +131,7 @@ fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
 /// The radius of a step on cells of which the first ones are states and the others what is told. `None` where the
 /// eigenvalues do not converge.
 pub fn observable_radius(whole: &Matrix, states: usize) -> Option<Radius> {
+    let whole = &without_decayed(whole);
     // Unreachable cells are left out before: where all modes are near 1, eigenvectors cannot separate them. A change
     // that does not reach a cell leaves its bits unchanged, so that zeros are exact.
     let mut reaches: Vec<bool> = (0..whole.nrows()).map(|cell| cell >= states).collect();
@@ -139,6 +154,10 @@ pub fn observable_radius(whole: &Matrix, states: usize) -> Option<Radius> {
         .collect();
     let mut found = Radius { radius: 0.0, unseen: lost, how: ProbeMethod::States };
     for mode in 0..matrix.ncols() {
+        if !is_vector(&matrix, &eigen, mode, &reach) {
+            found.radius = found.radius.max(eigen.values[mode].norm()); // nothing shows that it is not observable
+            continue;
+        }
         let share = |cell: usize| eigen.vector_entry(cell, mode).norm() / reach[cell];
         let all = (0..matrix.nrows()).map(share).fold(0.0, f64::max);
         let told = (states..matrix.nrows()).map(share).fold(0.0, f64::max);
@@ -151,86 +170,32 @@ pub fn observable_radius(whole: &Matrix, states: usize) -> Option<Radius> {
     Some(found)
 }
 
-/// From the answers h_k of what is told to a unit change of every cell, k = 1 to 2 N, follow the Hankel matrices
-/// H = (h_(i+j+1)) and H' = (h_(i+j+2)). With the singular value decomposition H = U S V^T cut at its rank,
-/// S^(-1/2) U^T H' V S^(-1/2) has the eigenvalues of the step. Ho & Kalman 1966, Zeiger & McEwen 1974.
-fn by_impulses(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
-    let island = run.island();
-    let (cells, states) = (island.cells(), island.state_cells());
-    let told = cells - states;
-    let mut answers = vec![Matrix::zeros(told, cells); 2 * HORIZON];
-    let mut point = vec![0.0; cells];
-    island.read_cells(&mut point).map_err(RunError::from)?;
-    let respond = |point: &[f64], into: &mut [f64]| island.step_response(size, Some(point), into);
-    differences(&mut point, PERTURBATION, 2 * HORIZON * cells, respond, |column, quotient| {
-        for (step, answer) in answers.iter_mut().enumerate() {
-            for row in 0..told {
-                answer[(row, column)] = quotient[step * cells + states + row];
-            }
-        }
-    })?;
-    let finite = |answer: &Matrix| answer.is_finite();
-    if !answers.iter().all(finite) {
-        return Err(StabilityError::NotFinite(size));
-    }
-    let growth = even_out(&mut answers);
-    let block = |from: usize| {
-        Matrix::from_fn(HORIZON * told, HORIZON * cells, |row, column| {
-            answers[row / told + column / cells + from][(row % told, column % cells)]
-        })
-    };
-    let (hankel, shifted) = (block(0), block(1));
-    let failed = || StabilityError::NoEigenvalues(size);
-    let Svd { left, values, right } = Svd::of(&hankel).ok_or_else(failed)?;
-    let rank = values.iter().filter(|&value| *value > RANK * values[0]).count();
-    let (left, right) = (left.block(0, 0, HORIZON * told, rank), right.block(0, 0, HORIZON * cells, rank));
-    let inner = &left.transposed() * &(&shifted * &right);
-    let step = Matrix::from_fn(rank, rank, |row, column| {
-        inner[(row, column)] / (values[row] * values[column]).sqrt()
-    });
-    let modes = Eigen::of(&step).ok_or_else(failed)?.values;
-    let radius = modes.iter().map(|mode| mode.norm()).fold(0.0, f64::max) * growth;
-    Ok(Radius { radius, unseen: 0, how: ProbeMethod::Impulses })
+/// The same with zeros for what is nothing beside other entries of its row: what has decayed within a step. Balancing would
+/// make it as large as the others, and eigenvectors wrong.
+fn without_decayed(whole: &Matrix) -> Matrix {
+    let most: Vec<f64> = (0..whole.nrows())
+        .map(|row| (0..whole.ncols()).map(|column| whole[(row, column)].abs()).fold(0.0, f64::max))
+        .collect();
+    Matrix::from_fn(whole.nrows(), whole.ncols(), |row, column| {
+        let entry = whole[(row, column)];
+        if entry.abs() < DECAYED * most[row] { 0.0 } else { entry }
+    })
 }
 
-/// Scales cells to the same size, and steps by their common growth, which is returned: a matrix with entries of
-/// all sizes has no rank to speak of.
-fn even_out(answers: &mut [Matrix]) -> f64 {
-    let (rows, columns) = (answers[0].nrows(), answers[0].ncols());
-    let scale = |sizes: Vec<f64>| -> Vec<f64> {
-        sizes.into_iter().map(|size| if size > 0.0 { size } else { 1.0 }).collect()
-    };
-    let reach = scale(
-        (0..rows)
-            .map(|row| {
-                let each = answers
-                    .iter()
-                    .flat_map(|answer| (0..columns).map(move |column| answer[(row, column)].abs()));
-                each.fold(0.0, f64::max)
-            })
-            .collect(),
-    );
-    let push = scale(
-        (0..columns)
-            .map(|column| {
-                let each =
-                    answers.iter().flat_map(|answer| (0..rows).map(move |row| (row, answer[(row, column)])));
-                each.map(|(row, value)| value.abs() / reach[row]).fold(0.0, f64::max)
-            })
-            .collect(),
-    );
-    for answer in answers.iter_mut() {
-        *answer =
-            Matrix::from_fn(rows, columns, |row, column| answer[(row, column)] / (reach[row] * push[column]));
+/// Whether a computed eigenvector is one: M v = lambda v, each row relative to its largest entry.
+fn is_vector(matrix: &Matrix, eigen: &Eigen, mode: usize, reach: &[f64]) -> bool {
+    let vector: Vec<_> = (0..matrix.nrows()).map(|cell| eigen.vector_entry(cell, mode)).collect();
+    let value = eigen.values[mode];
+    let (mut rest, mut all) = (0.0f64, 0.0f64);
+    for (row, own) in vector.iter().enumerate() {
+        let mut left = value * *own;
+        for (column, entry) in vector.iter().enumerate() {
+            left = left - *entry * matrix[(row, column)];
+        }
+        rest = rest.max(left.norm() / reach[row]);
+        all = all.max(own.norm() / reach[row]);
     }
-    let (middle, last) = (answers[HORIZON - 1].largest(), answers[2 * HORIZON - 1].largest());
-    let growth = math::powf(last / middle, 1.0 / HORIZON as f64);
-    let growth = if growth.is_finite() && growth > 1e-3 { growth } else { 1.0 };
-    for (step, answer) in answers.iter_mut().enumerate() {
-        let factor = math::powi(growth, -(step as i32));
-        *answer = answer.map(|entry| entry * factor);
-    }
-    growth
+    rest <= VECTOR * all
 }
 
 /// The smallest step size between two at which the radius crosses 1 from below, to 1e-10 relative.
@@ -318,20 +283,31 @@ impl Limit {
 
 /// The largest stable step, looked for from `search.from` downwards and upwards.
 pub fn limit(run: &mut Run, search: &NeutralStepSearch) -> Result<Limit, StabilityError> {
-    let rate = |radius: f64, size: f64| math::ln(radius) / size;
+    limit_of(search, |size| Ok(radius(run, size)?.radius))
+}
+
+/// The same for any measurement of radii. A step whose iteration does not converge is unstable.
+pub fn limit_of(
+    search: &NeutralStepSearch,
+    mut measure: impl FnMut(f64) -> Result<f64, StabilityError>,
+) -> Result<Limit, StabilityError> {
+    let mut radius = |size: f64| match measure(size) {
+        Err(StabilityError::Run(RunError::Step(StepError::NotSettled { .. }))) => Ok(f64::INFINITY),
+        found => found,
+    };
     let mut from = search.from;
     let mut before: Option<f64> = None;
     for _ in 0..24 {
-        let found = radius(run, from)?.radius;
+        let found = radius(from)?;
         if found <= 1.0 + NEUTRAL {
             let search = NeutralStepSearch { from, ..*search };
-            return Ok(match search.crossing(|size| Ok(radius(run, size)?.radius))? {
+            return Ok(match search.crossing(radius)? {
                 Crossing::At(size) => Limit::At(size),
                 Crossing::Unstable | Crossing::None => Limit::Beyond(search.to),
             });
         }
         // What the system does by itself has a rate in time, whatever the step.
-        let now = rate(found, from);
+        let now = found.ln() / from;
         if before.is_some_and(|before: f64| (now / before - 1.0).abs() < 0.02) {
             return Ok(Limit::System(now));
         }
@@ -417,14 +393,18 @@ pub fn radii_without_each_loop(run: &mut Run, size: f64) -> Result<Vec<(Coupling
 /// What the monolithic system does by itself: the largest real part of its eigenvalues, in 1/s. `None` where states
 /// are hidden.
 pub fn monolithic_growth(linearised: &LinearSystem) -> Option<f64> {
-    let modes = Eigen::of(&linearised.monolithic()?)?.values;
+    fastest_growth(&linearised.monolithic()?)
+}
+
+/// The largest real part of the eigenvalues of a matrix.
+pub(crate) fn fastest_growth(whole: &Matrix) -> Option<f64> {
+    let modes = Eigen::of(whole)?.values;
     Some(modes.iter().map(|mode| mode.re).fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// Column j: what a change of cell j becomes in one step.
 pub fn step_matrix(run: &mut Run, size: f64) -> Result<Matrix, StabilityError> {
-    let mut point = vec![0.0; run.island().cells()];
-    run.island().read_cells(&mut point).map_err(RunError::from)?;
+    let mut point = cells_at(run)?;
     step_matrix_at(run, size, &mut point, PERTURBATION)
 }
 

@@ -6,8 +6,10 @@ use cosimo_system::System;
 use serde::{Serialize, Serializer};
 
 use crate::linearise::linearise;
+use crate::prepared::{Prepared, prepared_limit};
+use crate::remedies::Predictor;
 use crate::stability::{
-    Limit, NEUTRAL, NeutralStepSearch, ProbeMethod, StabilityError, limit, monolithic_growth,
+    Limit, NEUTRAL, NeutralStepSearch, ProbeMethod, StabilityError, fastest_growth, monolithic_growth,
     radii_without_each_loop, radius,
 };
 
@@ -79,38 +81,48 @@ fn limit_word<S: Serializer>(limit: &Limit, to: S) -> Result<S::Ok, S::Error> {
     })
 }
 
-/// Measures a run of a system at all sizes, which ascend.
+/// Measures a system at an instant, or a few steps after its start, at all sizes, which ascend.
 pub fn survey(
     system: &System,
     registry: &Registry,
-    run: &mut Run,
+    at: Option<f64>,
     sizes: &[f64],
 ) -> Result<Survey, StabilityError> {
     let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
     let search = NeutralStepSearch { from: first, to: SEARCHED * last, factor: 1.1, precision: 1e-6 };
+    let prepared = Prepared::new(system, registry, at, first)?;
+    let (mut prepared, limit) = prepared_limit(prepared, system, registry, at, &search)?;
+    let limit = match limit {
+        Some(limit) => limit,
+        None => prepared.limit(&search)?,
+    };
     let mut points = Vec::new();
     let (mut how, mut unseen) = (ProbeMethod::States, 0);
     for &step in sizes {
-        let found = radius(run, step)?;
+        let found = prepared.radius(step)?;
         (how, unseen) = (found.how, found.unseen);
         points.push(SurveyPoint { step, radius: found.radius, words: radius_text(found.radius) });
     }
-    let limit = limit(run, &search)?;
     let beyond = match limit {
         Limit::At(size) => Some(BEYOND * size),
         Limit::Never => Some(search.from),
         Limit::Beyond(_) | Limit::System(_) => None,
     };
-    let limiting = beyond.map(|size| limiting(run, size)).transpose()?;
-    let (cells, states) = (run.island().cells(), run.island().state_cells());
+    let beyond = beyond.filter(|size| !prepared.grows(*size));
+    let limiting = beyond.map(|size| limiting(&mut prepared.run, size)).transpose()?;
+    let (cells, states) = (prepared.run.island().cells(), prepared.run.island().state_cells());
     // Slow growth of the system itself is below the rounding of small steps, so its equations are evaluated, too.
-    let equations = linearise(system, registry, run, first).ok();
-    let growth = match limit {
-        Limit::System(rate) => Some(rate),
-        _ => equations.as_ref().and_then(monolithic_growth),
+    let growth = match (limit, &prepared.models) {
+        (Limit::System(rate), _) => Some(rate),
+        (_, Some(models)) => Predictor::new(models).and_then(|whole| fastest_growth(whole.monolithic())),
+        (_, None) => {
+            let equations = linearise(system, registry, &mut prepared.run, first).ok();
+            equations.as_ref().and_then(monolithic_growth)
+        }
     };
+    let seconds = prepared.models.as_ref().map_or(prepared.run.time().seconds(), |models| models.at);
     Ok(Survey {
-        at: run.time().seconds(),
+        at: seconds,
         points,
         largest_stable_step: limit.size(),
         limit,

@@ -2,6 +2,7 @@
 //! what can still be judged is judged.
 
 use cosimo_analysis::forecast::{Forecast, NoForecast};
+use cosimo_analysis::line_loops::LineLoops;
 use cosimo_core::Registry;
 use cosimo_engine::{Findings, check};
 use cosimo_system::problem::Subject;
@@ -63,6 +64,7 @@ objects! {
 #[allow(missing_docs)] // doc comments of members become descriptions in the schema
 pub enum ForecastReport {
     Known(Forecast),
+    Lines { lines: LineLoops },
     Unknown { missing: String },
 }
 
@@ -70,6 +72,7 @@ impl From<&Result<Forecast, NoForecast>> for ForecastReport {
     fn from(forecast: &Result<Forecast, NoForecast>) -> ForecastReport {
         match forecast {
             Ok(forecast) => ForecastReport::Known(forecast.clone()),
+            Err(NoForecast::Lines(lines)) => ForecastReport::Lines { lines: lines.clone() },
             Err(reason) => ForecastReport::Unknown { missing: reason.to_string() },
         }
     }

@@ -6,6 +6,7 @@
 mod common;
 
 mod fits;
+mod forecasts;
 mod foresight;
 mod linalg;
 mod verify;

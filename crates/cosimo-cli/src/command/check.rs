@@ -2,6 +2,7 @@
 //! that can still be checked is checked.
 
 use cosimo::analysis::forecast::{Forecast, NoForecast, forecast, three_digits};
+use cosimo::analysis::remedies::error_text;
 use cosimo::analysis::stability::ProbeMethod;
 use cosimo::analysis::survey;
 use cosimo::check::{self, CheckReport, MaybeForecast};
@@ -37,9 +38,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let findings = found.unwrap_or_else(|| Findings { problems, ..Findings::default() });
     let answer = |forecast: MaybeForecast| {
         let mut findings = findings.clone();
-        if let Some(Ok(forecast)) = &forecast {
-            findings.problems.extend(forecast.problem(&system));
-        }
+        findings.problems.extend(match &forecast {
+            Some(Ok(forecast)) => forecast.problem(&system),
+            Some(Err(NoForecast::Lines(loops))) => loops.problem(&system),
+            _ => None,
+        });
         show(args, &findings, &forecast, readable, &files)
     };
     if !readable || args.no_forecast || findings.count(Severity::Error) > 0 {
@@ -128,6 +131,7 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
 fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
     let forecast = match forecast {
         Ok(forecast) => forecast,
+        Err(NoForecast::Lines(loops)) => return vec![format!("forecast: {loops}")],
         Err(reason) => return vec![format!("no forecast: {reason}")],
     };
     let steps = match (forecast.steps, forecast.most_steps) {
@@ -139,11 +143,26 @@ fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
     };
     let how = match forecast.how {
         ProbeMethod::States => "",
-        ProbeMethod::Impulses => " (by impulse responses, as a simulator exposes no states)",
+        ProbeMethod::Models => " (on linear models of the components, as one exposes no states)",
+        ProbeMethod::Growth => " (by growth over many steps, as one step is no linear map)",
     };
-    let mut lines =
-        vec![format!("forecast: {steps}; at the start {}{how}", survey::radius_text(forecast.radius))];
+    let when = match forecast.instants {
+        1 => "at the start ".into(),
+        count => format!("at t = {} s (smallest limit of {count} instants) ", three_digits(forecast.at)),
+    };
+    let mut lines = vec![format!("forecast: {steps}; {when}{}{how}", survey::radius_text(forecast.radius))];
     lines.extend(forecast.limit.map(|whole| format!("  {}", whole.text())));
+    lines.extend(forecast.contraction.map(|left| {
+        let words = if left < 1.0 { "leaves" } else { "does not converge: it leaves" };
+        format!("  the iteration {words} {} of an error per repetition", three_digits(left))
+    }));
+    lines.extend(forecast.error.map(|error| {
+        let step =
+            forecast.accurate_step.filter(|_| error > forecast.accuracy).map_or(String::new(), |step| {
+                format!("; {} needs a step of {} s", error_text(forecast.accuracy), number_text(step))
+            });
+        format!("  predicted error of signals {}{step}", error_text(error))
+    }));
     lines.extend(forecast.loops.iter().map(|own| format!("  {} alone: {}", own.name, own.limit)));
     lines
 }

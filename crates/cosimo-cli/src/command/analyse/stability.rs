@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cosimo::analysis::forecast::three_digits;
 use cosimo::analysis::stability::{Limit, ProbeMethod, StabilityError};
 use cosimo::analysis::survey::{OpenedConnection, Survey, SurveyPoint, survey};
-use cosimo::analysis::variant::{VariantError, describe, started, with_methods};
+use cosimo::analysis::variant::{VariantError, describe, with_methods};
 use cosimo::core::Registry;
 use cosimo::core::math;
 use cosimo::plot::{Axis, Figure, Panel, Series, Style};
@@ -135,13 +135,11 @@ fn measure(
     at: Option<f64>,
     sizes: &[f64],
 ) -> Result<StabilityCurve, u8> {
-    let mut run = started(system, registry, at)
-        .map_err(|error| coded(error.code(), &format!("{title}: {error}"), None))?;
-    let survey = survey(system, registry, &mut run, sizes).map_err(|error| {
+    let survey = survey(system, registry, at, sizes).map_err(|error| {
+        if let StabilityError::Variant(error) = &error {
+            return coded(error.code(), &format!("{title}: {error}"), None);
+        }
         let hint = match error {
-            StabilityError::HiddenStates(_) => {
-                Some("an FMU that can save its state, or one for model exchange, can be analysed")
-            }
             StabilityError::NothingExchanged => Some("connect components by `[[connection]]` or `[[bond]]`"),
             _ => None,
         };
@@ -207,9 +205,14 @@ fn lines(measured: &StabilityCurve) -> Vec<String> {
             "measured at t = {} s by perturbing one of {counted} at a time",
             three_digits(survey.at)
         ),
-        ProbeMethod::Impulses => format!(
-            "measured at t = {} s by impulse responses of {counted}, since a simulator exposes no states: modes that no \
-             exchanged value excites or shows are not included",
+        ProbeMethod::Models => format!(
+            "measured at t = {} s on linear models of the components, since one exposes no states, by perturbing one of \
+             {counted} at a time: modes that no exchanged value excites or shows are not included",
+            three_digits(survey.at)
+        ),
+        ProbeMethod::Growth => format!(
+            "measured at t = {} s by the growth of disturbances over many steps of linear models of the components, since one \
+             step is no linear map of {counted}",
             three_digits(survey.at)
         ),
     });
