@@ -12,7 +12,6 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::causality::advise;
-use crate::error_bars::ACCURACY;
 use crate::line_loops::{LineLoops, line_loops};
 use crate::linear_models::{ModelledSystem, NoModels, modelled};
 use crate::linearise::linearise;
@@ -153,7 +152,7 @@ pub enum NoForecast {
     Crashed(#[from] Crash),
 }
 
-/// The forecast of a run; errors of signals are judged against [`ACCURACY`].
+/// The forecast of a run; errors of signals are judged against the wanted accuracy of the system.
 pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoForecast> {
     if system.bonds.iter().any(|bond| bond.line.is_some()) {
         return Err(NoForecast::Lines(line_loops(system, registry)?));
@@ -199,8 +198,9 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
     let instants = later(system, registry, &prepared, size, &search, &mut worst);
     let unstable = worst.radius > 1.0 + NEUTRAL;
     let predictor = predictor(system, registry, &prepared, size);
+    let accuracy = system.experiment.wanted_accuracy();
     let own = predictor.as_ref().filter(|_| !varies);
-    let own = own.and_then(|predictor| predictor.predict(&system.methods, size, ACCURACY));
+    let own = own.and_then(|predictor| predictor.predict(&system.methods, size, accuracy));
     let remedies = match worst.limit {
         Some(Limit::System(_)) => Vec::new(),
         _ if unstable => {
@@ -225,7 +225,7 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
         loops,
         contraction,
         error: own.map(|own| own.error).filter(|error| error.is_finite()),
-        accuracy: ACCURACY,
+        accuracy,
         accurate_step: own.and_then(|own| own.step),
         remedies,
         steps: count(size),
@@ -413,7 +413,8 @@ fn other_method(known: &Known<'_>, prepared: &Prepared, method: &str, option: &s
         }
         None => radius(&mut started(&changed, known.registry, None).ok()?, known.size).ok()?.radius,
     };
-    let predicted = known.predictor.and_then(|it| it.predict(&changed.methods, known.size, ACCURACY));
+    let accuracy = known.system.experiment.wanted_accuracy();
+    let predicted = known.predictor.and_then(|it| it.predict(&changed.methods, known.size, accuracy));
     let finite = predicted.is_none_or(|predicted| predicted.error.is_finite());
     (radius < 1.0 && finite).then(|| Remedy {
         words: format!("--method {option}"),
@@ -468,17 +469,17 @@ impl Forecast {
         if self.remedies.is_empty() {
             return Some(problem);
         }
-        let remedies: Vec<String> = self.remedies.iter().map(Remedy::text).collect();
+        let remedies: Vec<String> = self.remedies.iter().map(|remedy| remedy.text(self.accuracy)).collect();
         Some(problem.hint(format!("try {}", remedies.join(", or "))))
     }
 }
 
 impl Remedy {
-    fn text(&self) -> String {
+    fn text(&self, accuracy: f64) -> String {
         let error = self.error.map_or(String::new(), |error| format!(", error {}", error_text(error)));
         let step = match (self.error, self.accurate_step) {
-            (Some(error), Some(step)) if error > ACCURACY => {
-                format!(", {} needs a step of {} s", error_text(ACCURACY), number_text(step))
+            (Some(error), Some(step)) if error > accuracy => {
+                format!(", {} needs a step of {} s", error_text(accuracy), number_text(step))
             }
             _ => String::new(),
         };
