@@ -10,7 +10,7 @@ use super::maxima::Maxima;
 /// values that are exchanged but do not move.
 const ROUNDING: f64 = 1e-10;
 /// The smallest ratio of differences that fall with the step.
-const FALLS: f64 = 1.2;
+pub(crate) const FALLS: f64 = 1.2;
 /// A ratio is that of the method if it is within this part of the power of two of its order.
 const REGULAR: f64 = 0.15;
 /// Safety factor of error bars.

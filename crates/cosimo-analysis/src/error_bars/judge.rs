@@ -3,7 +3,7 @@
 //! With y(h) = y + C h^p the differences of runs with steps h, 2h and 4h have the ratio 2^p (Richardson 1911). The ratio that
 //! is observed decides: where it is below what a falling error has, nothing is claimed (Roache 1994, J. Fluids Eng. 116).
 
-use super::estimate::{Estimate, SAFETY};
+use super::estimate::{Estimate, FALLS, SAFETY};
 use super::follow::MEETS;
 use super::maxima::Maxima;
 use super::switches::{SwitchDifference, Switches};
@@ -129,12 +129,14 @@ impl Doubt {
         }
     }
 
-    /// Whether what depends on the signal is in doubt, too.
-    fn spreads(&self) -> bool {
-        matches!(
-            self,
-            Doubt::NotFalling(_) | Doubt::Aliased | Doubt::Unstable | Doubt::TooShort | Doubt::Switches(_)
-        )
+    /// Whether what depends on the signal is in doubt, too. Where smaller steps change it by the same each time, what depends
+    /// on it shows that itself.
+    fn spreads(&self, companions: Companions) -> bool {
+        match self {
+            Doubt::NotFalling(ratio) => companions == Companions::Coarse || !(SLOW..FALLS).contains(ratio),
+            Doubt::Aliased | Doubt::Unstable | Doubt::TooShort | Doubt::Switches(_) => true,
+            Doubt::Vanishes | Doubt::Irregular(_) | Doubt::Coarse | Doubt::Upstream(_) => false,
+        }
     }
 }
 
@@ -163,7 +165,9 @@ impl Evidence<'_> {
     fn doubted(&self, own: &[(SignalAccuracy, Option<Doubt>)]) -> Vec<Option<usize>> {
         let mut reached: Vec<Option<usize>> = vec![None; self.drives.len()];
         for (index, (_, doubt)) in own.iter().enumerate() {
-            if !self.signals[index].drives || !doubt.as_ref().is_some_and(Doubt::spreads) {
+            if !self.signals[index].drives
+                || !doubt.as_ref().is_some_and(|doubt| doubt.spreads(self.companions))
+            {
                 continue;
             }
             let mut next = vec![self.signals[index].owner];

@@ -54,9 +54,7 @@ impl Switches {
             self.changes.push((time, value));
         }
         self.now = value;
-        if !self.typed && !self.values.contains(&value) {
-            self.values.push(value);
-        } else if self.values.is_empty() {
+        if self.values.is_empty() || !self.typed && !self.values.contains(&value) {
             self.values.push(value);
         }
         if self.values.len() > VALUES || self.changes.len() > SWITCHES {
@@ -85,7 +83,7 @@ impl Switches {
         if mine != theirs || other.given_up {
             let longer = if mine > theirs { &self.changes } else { &other.changes };
             let at = longer.get(mine.min(theirs)).map_or(f64::NAN, |(at, _)| *at);
-            if !(at >= end - 2.0 * most) {
+            if at.is_nan() || at < end - 2.0 * most {
                 return SwitchDifference::Others { at };
             }
         }
