@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cosimo_corpus::classes::{CLASSES, Class};
+use cosimo_corpus::classes::{CLASSES, Class, Demand};
 use cosimo_corpus::measure::{measure, save};
 use cosimo_corpus::table::{Tally, head};
 
@@ -58,7 +58,8 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
 fn run(wish: &Wish) -> Result<bool, String> {
     let registry = cosimo::registry();
     let folder = std::env::temp_dir().join(format!("cosimo-corpus-{}", std::process::id()));
-    let mut complaints = Vec::new();
+    // Shares are asked of all smooth systems together, of smooth and stiff ones, and of all.
+    let mut totals = [Demand::Smooth, Demand::Stiff, Demand::Honest].map(|demand| (demand, Tally::default()));
     println!("{}", head());
     let classes = CLASSES.iter().filter(|class| wish.class.is_none_or(|only| only.name == class.name));
     for class in classes {
@@ -89,15 +90,25 @@ fn run(wish: &Wish) -> Result<bool, String> {
                 let _ = std::fs::remove_dir_all(&own);
             }
         }
-        println!("{}", tally.line(class));
-        let wrong = tally.complaints(class);
+        println!("{}", tally.line(class.name));
         let listed = |kind: &str| wish.only.is_some() || wish.list.as_deref() == Some(kind);
         for offence in tally.offences.iter().filter(|offence| listed(offence.kind)) {
             println!("    {}", offence.text);
         }
-        complaints.extend(wrong);
+        for (demand, total) in &mut totals {
+            if class.demand <= *demand {
+                total.join(tally.clone());
+            }
+        }
     }
     let _ = std::fs::remove_dir_all(&folder);
+    let mut complaints: Vec<String> = Vec::new();
+    for ((demand, total), name) in totals.iter().zip(["all smooth", "with stiff", "all"]) {
+        println!("{}", total.line(name));
+        let wrong = total.complaints(*demand);
+        // What is wrong with a part is wrong with the whole: once is enough.
+        complaints.extend(wrong.into_iter().filter(|text| !complaints.contains(text)).collect::<Vec<_>>());
+    }
     if !complaints.is_empty() {
         println!("not good enough:");
     }

@@ -26,6 +26,9 @@ pub struct SignalFinding {
     /// By switching instants, relative to the simulated time.
     pub switches: bool,
     pub wanted: f64,
+    /// Solvers inside components begin anew in each step, and add their tolerance: an error that may be theirs, of which
+    /// companions know nothing.
+    pub of_solvers: f64,
     /// By companions with larger steps, by those that `auto` takes, and by smaller ones.
     pub coarse: Judgement,
     pub auto: Judgement,
@@ -105,6 +108,7 @@ pub fn measure(
             errors = Some(TrueErrors::against_truth(system, &read, registry, &coarse)?);
         }
         let Some(errors) = &errors else { continue };
+        let steps = coarse.times.len() as f64;
         let repeated = coarse.accuracy.signals.iter().any(|it| it.verdict == AccuracyVerdict::Unknown);
         for coarse in &coarse.accuracy.signals {
             let of = |list: &[SignalAccuracy]| list.iter().find(|it| it.name == coarse.name).cloned();
@@ -121,6 +125,7 @@ pub fn measure(
                 true_error: error.relative,
                 switches: error.switches,
                 wanted,
+                of_solvers: system.tolerance * steps,
                 coarse: of(coarse),
                 auto: of(if repeated { &fine } else { coarse }),
                 fine: of(&fine),

@@ -4,13 +4,11 @@ use std::fmt::Write as _;
 
 use cosimo_analysis::error_bars::AccuracyVerdict::{self, Accurate, NotAccurate, Unknown};
 
-use crate::classes::{Class, Demand, TestSystem};
+use crate::classes::{Demand, TestSystem};
 use crate::measure::{Judgement, SignalFinding};
 
-/// True errors below this are rounding: no bar must meet them. Nor those that solvers inside components make: companions have
-/// the same solvers.
+/// True errors below this are rounding: no bar must meet them.
 const NOTHING: f64 = 1e-9;
-const OF_SOLVERS: f64 = 30.0;
 /// A bar is right if it is this close to the true error, either way.
 const FACTOR: f64 = 2.0;
 /// A verdict *accurate* is false beyond this multiple of the wanted error.
@@ -23,7 +21,7 @@ const RIGHT: f64 = 0.97;
 const UNKNOWN: f64 = 0.03;
 
 /// Of one class.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Tally {
     pub systems: usize,
     pub signals: usize,
@@ -99,8 +97,7 @@ impl Tally {
                 }
             }
         }
-        let least = NOTHING.max(OF_SOLVERS * system.tolerance);
-        let speaks = !finding.switches && finding.true_error > least;
+        let speaks = !finding.switches && finding.true_error > NOTHING.max(finding.of_solvers);
         for (place, (judgement, by)) in [judgements[1], judgements[2]].into_iter().enumerate() {
             if speaks && judgement.verdict != Unknown {
                 self.bars[place] += 1;
@@ -124,51 +121,42 @@ impl Tally {
         }
     }
 
-    /// What is not good enough.
-    pub fn complaints(&self, class: &Class) -> Vec<String> {
+    /// What is not good enough about systems of several classes: never wrong, and bars near the error or hardly anything
+    /// unknown where that is demanded.
+    pub fn complaints(&self, demand: Demand) -> Vec<String> {
         let mut all: Vec<String> =
-            self.failures.iter().map(|failure| format!("{}: cannot be run: {failure}", class.name)).collect();
-        let mut demand = |holds: bool, kind: &str, what: String| {
+            self.failures.iter().map(|failure| format!("cannot be run: {failure}")).collect();
+        let mut expect = |holds: bool, kind: &str, what: String| {
             if !holds {
-                all.push(format!("{}: {what}", class.name));
+                all.push(what);
                 let named = self.offences.iter().filter(|offence| offence.kind == kind).take(NAMED);
                 all.extend(named.map(|offence| format!("    {}", offence.text)));
             }
         };
         for (place, by) in ["coarse", "auto", "fine"].into_iter().enumerate() {
-            demand(
-                self.false_accurate[place] == 0,
-                "false accurate",
-                format!("{} falsely accurate ({by})", self.false_accurate[place]),
-            );
+            let count = self.false_accurate[place];
+            expect(count == 0, "false accurate", format!("{count} falsely accurate ({by})"));
             let right = share(self.right[place], self.judged[place]);
-            demand(
-                right >= RIGHT,
-                "wrong",
-                format!("verdicts right {} ({by}), expected {}", percent(right), percent(RIGHT)),
-            );
+            let text = format!("verdicts right {} ({by}), expected {}", percent(right), percent(RIGHT));
+            expect(right >= RIGHT, "wrong", text);
         }
-        demand(
-            self.contradictions == 0,
-            "contradiction",
-            format!("{} contradictions of `run` and `verify`", self.contradictions),
-        );
-        demand(self.unexplained == 0, "unknown", format!("{} unknown without a reason", self.unexplained));
+        let count = self.contradictions;
+        expect(count == 0, "contradiction", format!("{count} contradictions of `run` and `verify`"));
+        expect(self.unexplained == 0, "unknown", format!("{} unknown without a reason", self.unexplained));
         for (place, by) in ["auto", "fine"].into_iter().enumerate() {
-            if class.demand == Demand::Smooth {
+            if demand == Demand::Smooth {
                 let near = share(self.near[place], self.bars[place]);
-                demand(
-                    near >= BARS,
-                    "bar",
-                    format!("bars near the error {} ({by}), expected {}", percent(near), percent(BARS)),
-                );
+                let text =
+                    format!("bars near the error {} ({by}), expected {}", percent(near), percent(BARS));
+                expect(near >= BARS, "bar", text);
             }
-            if class.demand != Demand::Honest {
+            if demand != Demand::Honest {
                 let unknown = self.unknown[place + 1] as f64 / self.signals.max(1) as f64;
-                demand(
+                let (got, most) = (percent(unknown), percent(UNKNOWN));
+                expect(
                     unknown <= UNKNOWN,
                     "unknown",
-                    format!("unknown {} ({by}), expected at most {}", percent(unknown), percent(UNKNOWN)),
+                    format!("unknown {got} ({by}), expected at most {most}"),
                 );
             }
         }
@@ -176,14 +164,14 @@ impl Tally {
     }
 
     /// A line of the table.
-    pub fn line(&self, class: &Class) -> String {
+    pub fn line(&self, name: &str) -> String {
         let near = |place: usize| percent(share(self.near[place], self.bars[place]));
         let right = |place: usize| percent(share(self.right[place], self.judged[place]));
         let unknown = |place: usize| percent(self.unknown[place] as f64 / self.signals.max(1) as f64);
         let [a, b, c] = self.false_accurate;
         format!(
             "{:<12} {:>7} {:>7} {:>7} {:>7} {:>8} {:>7} {:>7} {:>8} {:>7} {:>7} {:>9} {:>6}",
-            class.name,
+            name,
             self.systems,
             self.signals,
             near(0),

@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::truth::Truth;
 
 /// What is expected of error bars in a class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// Bars within a factor of two, hardly anything unknown.
     Smooth,
