@@ -134,7 +134,9 @@ impl Truth for Known {
         let place = |column: &str| self.reference.columns.iter().position(|known| *known == column);
         let places: Option<Vec<usize>> = self.columns.iter().map(|(_, column)| place(column)).collect();
         let places = places.ok_or("the reference lacks a column")?;
-        let rows = (self.reference.solve)(&options, instants);
+        let start = instants.first().copied().unwrap_or(0.0);
+        let since: Vec<f64> = instants.iter().map(|instant| instant - start).collect();
+        let rows = (self.reference.solve)(&options, start, &since);
         let values = rows.into_iter().map(|row| places.iter().map(|place| row[*place]).collect()).collect();
         Ok(Rows { values, events: Vec::new() })
     }
