@@ -2,6 +2,7 @@
 //! over several windows, by the map over the longest of them; where methods switch between formulas, so that a step is no
 //! linear map, by following disturbances over many steps.
 
+use cosimo_core::math;
 use cosimo_engine::Run;
 
 use crate::linalg::{Eigen, Matrix, Svd};
@@ -94,7 +95,7 @@ pub fn cycle_growth(run: &mut Run, size: f64, windows: u64) -> Result<f64, Stabi
     let map = Matrix::from_fn(kept, kept, |row, k| inner[(row, k)] / values[k]);
     let modes = Eigen::of(&map).ok_or_else(failed)?.values;
     let largest = modes.iter().map(|mode| mode.norm()).fold(0.0, f64::max);
-    Ok(largest.powf(1.0 / windows as f64))
+    Ok(math::powf(largest, 1.0 / windows as f64))
 }
 
 /// How much a disturbance of a system at rest grows per step, in the long run: at most over some random starts.
@@ -146,7 +147,7 @@ fn from_start(run: &mut Run, size: f64, start: u64) -> Result<f64, StabilityErro
             return Ok(f64::INFINITY);
         }
         let factor = if before > 0.0 { after / before } else { 0.0 };
-        radius = factor.powf(2.0 / STEPS as f64);
+        radius = math::powf(factor, 2.0 / STEPS as f64);
         grown *= factor;
         if factor < BEATING && block > 0 {
             return Ok(radius.min(1.0));

@@ -10,6 +10,7 @@
 //! The horizon grows until a model predicts answers four times as far as those that it was made from.
 
 use cosimo_core::dense;
+use cosimo_core::math;
 
 use crate::linalg::{Complex, Eigen, Matrix, Svd};
 
@@ -339,7 +340,7 @@ impl Reduced {
 /// A rate from the factors e^(rate h) of rising shifts: the logarithm of the longest one that has not decayed, its branch
 /// from the shorter ones.
 fn rate(factors: &[Complex], shifts: &[f64]) -> Option<Complex> {
-    let logarithm = |z: Complex| Complex { re: z.norm().ln(), im: z.im.atan2(z.re) };
+    let logarithm = |z: Complex| Complex { re: math::ln(z.norm()), im: math::atan2(z.im, z.re) };
     let first = logarithm(*factors.first()?);
     if !(first.re.is_finite()) {
         return None;
@@ -367,8 +368,8 @@ fn refined(first: Complex, value: Complex, shifts: &[f64]) -> Complex {
     for _ in 0..8 {
         let (mut sum, mut slope) = (Complex::real(0.0), Complex::real(0.0));
         for &h in shifts {
-            let size = (rate.re * h).exp() / shifts.len() as f64;
-            let (sin, cos) = (rate.im * h).sin_cos();
+            let size = math::exp(rate.re * h) / shifts.len() as f64;
+            let (sin, cos) = math::sin_cos(rate.im * h);
             let term = Complex { re: size * cos, im: size * sin };
             sum = Complex { re: sum.re + term.re, im: sum.im + term.im };
             slope = Complex { re: slope.re + h * term.re, im: slope.im + h * term.im };

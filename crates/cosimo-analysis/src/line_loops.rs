@@ -11,6 +11,7 @@
 //! counted by the argument principle, and the growth is where the count changes.
 
 use cosimo_core::Registry;
+use cosimo_core::math;
 use cosimo_core::registry::quoted;
 use cosimo_engine::{LineEnds, Run, line_ends, plan};
 use cosimo_system::{ChoiceOrigin, ConnectionDecl, Impedances, Problem, Summand, System};
@@ -234,8 +235,8 @@ impl Waves {
         let mut whole: Vec<Vec<Complex>> = (0..ends)
             .map(|end| {
                 let other = end ^ 1;
-                let size = (-s.re * self.delays[end]).exp();
-                let (sin, cos) = (-s.im * self.delays[end]).sin_cos();
+                let size = math::exp(-s.re * self.delays[end]);
+                let (sin, cos) = math::sin_cos(-s.im * self.delays[end]);
                 let delayed = Complex { re: size * cos, im: size * sin };
                 let entry = |column: usize| {
                     let own = Complex::real(f64::from(column == end));
@@ -305,7 +306,7 @@ fn eliminate(rows: &mut [Vec<Complex>]) -> f64 {
             phase += std::f64::consts::PI;
         }
         let head = rows[pivot][pivot];
-        phase += head.im.atan2(head.re);
+        phase += math::atan2(head.im, head.re);
         let scaled: Vec<Complex> = rows[pivot].iter().map(|value| *value / head).collect();
         for (row, values) in rows.iter_mut().enumerate() {
             if row == pivot {

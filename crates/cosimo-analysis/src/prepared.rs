@@ -2,6 +2,7 @@
 //! hides its states, takes steps of its own over several windows, or where a method switches between formulas.
 
 use cosimo_core::Registry;
+use cosimo_core::math;
 use cosimo_engine::{Run, RunError, plan};
 use cosimo_system::{MethodConfig, System};
 
@@ -194,7 +195,7 @@ impl Prepared {
         match (found, &self.models) {
             // Growth that no answer was long enough to show is an error of the models.
             (Limit::System(rate), Some(models)) if rate * models.horizon < 1.0 => {
-                limit_of(&search, |size| Ok(self.radius(size)?.radius / (SLOWEST * rate * size).exp()))
+                limit_of(&search, |size| Ok(self.radius(size)?.radius / math::exp(SLOWEST * rate * size)))
             }
             _ => Ok(found),
         }

@@ -2,6 +2,7 @@
 //! exact solution of the coupled equations. Remedies are ranked by them.
 
 use cosimo_core::Registry;
+use cosimo_core::math;
 use cosimo_core::registry::number_text;
 use cosimo_engine::{Run, plan};
 use cosimo_system::{Choice, EndRule, MethodConfig, System};
@@ -172,8 +173,8 @@ impl Predictor {
             now = self.error_over(methods, step, time)?;
             if now <= accuracy && now > 0.0 && before.is_finite() {
                 // e = k h^p through both.
-                let order = (before / now).log2().max(0.5);
-                let between = rounded_down(0.98 * step * (accuracy / now).powf(1.0 / order)).min(larger);
+                let order = math::log2(before / now).max(0.5);
+                let between = rounded_down(0.98 * step * math::powf(accuracy / now, 1.0 / order)).min(larger);
                 let checked = self.error_over(methods, between, time)?;
                 step = if checked <= accuracy { between } else { step };
                 now = now.min(accuracy);
@@ -185,7 +186,7 @@ impl Predictor {
 
 /// To two digits, never up.
 pub(crate) fn rounded_down(value: f64) -> f64 {
-    let digits = 10f64.powf(value.log10().floor() - 1.0);
+    let digits = math::powf(10.0, math::log10(value).floor() - 1.0);
     let rounded = (value / digits * (1.0 + 1e-12)).floor() * digits;
     // As text and back, so that 3.5e-3 is 3.5e-3 and not its neighbour.
     format!("{rounded:.1e}").parse().unwrap_or(rounded)

@@ -4,6 +4,7 @@
 //!
 //! A system with simulators that hide their states is measured with linear models in their place (`prepared.rs`).
 
+use cosimo_core::math;
 use cosimo_core::{PowerVariable, StepError};
 use cosimo_engine::{Layout, Run, RunError};
 use serde::Serialize;
@@ -307,7 +308,7 @@ pub fn limit_of(
             });
         }
         // What the system does by itself has a rate in time, whatever the step.
-        let now = found.ln() / from;
+        let now = math::ln(found) / from;
         if before.is_some_and(|before: f64| (now / before - 1.0).abs() < 0.02) {
             return Ok(Limit::System(now));
         }

@@ -231,7 +231,7 @@ fn largest_error(rows: &Rows, signal: usize, run: &Judged, column: usize, tube: 
             }
             error = (low - value).max(value - high).max(0.0);
         }
-        if !(error <= largest) {
+        if error.is_nan() || error > largest {
             largest = error;
         }
     }

@@ -90,7 +90,9 @@ impl Tally {
                     if !right {
                         offence("wrong", judgement, by);
                     }
-                    if verdict == Accurate && !(finding.true_error <= FALSE * finding.wanted) {
+                    if verdict == Accurate
+                        && (finding.true_error.is_nan() || finding.true_error > FALSE * finding.wanted)
+                    {
                         self.false_accurate[place] += 1;
                         offence("false accurate", judgement, by);
                     }

@@ -3,6 +3,8 @@
 //! With y(h) = y + C h^p differences have the ratio 2^p, and what is left of the error is the sum of a geometric series
 //! (Richardson 1911, Aitken 1926). The ratio that is observed decides, not the order of the method.
 
+use cosimo_core::math;
+
 use super::judge::Companions;
 use super::maxima::Maxima;
 
@@ -37,7 +39,7 @@ pub(crate) struct Estimate {
 
 impl Estimate {
     pub(crate) fn of(companions: Companions, order: u32, found: &Maxima, scale: f64) -> Estimate {
-        let power = f64::from(order).exp2();
+        let power = math::exp2(f64::from(order));
         let Maxima { difference, near, far, .. } = *found;
         let ratio = match companions {
             Companions::Coarse => far / near,
@@ -72,7 +74,7 @@ impl Estimate {
 impl Estimate {
     /// Whether the ratio is that of the order of the method.
     pub(crate) fn regular(&self, order: u32) -> bool {
-        (self.ratio / f64::from(order).exp2() - 1.0).abs() <= REGULAR
+        (self.ratio / math::exp2(f64::from(order)) - 1.0).abs() <= REGULAR
     }
 }
 

@@ -3,6 +3,8 @@
 //! With y(h) = y + C h^p the differences of runs with steps h, 2h and 4h have the ratio 2^p (Richardson 1911). The ratio that
 //! is observed decides: where it is below what a falling error has, nothing is claimed (Roache 1994, J. Fluids Eng. 116).
 
+use cosimo_core::math;
+
 use super::estimate::{Estimate, FALLS, SAFETY};
 use super::follow::MEETS;
 use super::maxima::Maxima;
@@ -307,7 +309,7 @@ impl Evidence<'_> {
     fn exceeds(&self, estimate: &Estimate, scale: f64, wanted: f64) -> bool {
         let (bar, low) = (estimate.bar / scale, estimate.low / scale);
         if estimate.falls {
-            let power = f64::from(self.order).exp2();
+            let power = math::exp2(f64::from(self.order));
             low > CLEARLY * wanted || bar > wanted && (estimate.ratio <= power * power || low > wanted)
         } else {
             self.companions == Companions::Fine && low > VERY_CLEARLY * wanted

@@ -11,7 +11,8 @@ pub(crate) fn root() -> PathBuf {
 
 /// The quarter car of the papers with some text replaced, as `system.toml` in the folder.
 pub(crate) fn system(folder: &Path, changes: &[(&str, &str)]) {
-    let mut text = std::fs::read_to_string(root().join("crates/cosimo-papers/systems/quarter-car/system.toml")).unwrap();
+    let mut text =
+        std::fs::read_to_string(root().join("crates/cosimo-papers/systems/quarter-car/system.toml")).unwrap();
     for (from, to) in changes {
         assert!(text.contains(from), "the example no longer has `{from}`");
         text = text.replacen(from, to, 1);
