@@ -31,7 +31,9 @@ fn what_turns_and_grows_step_by_step_diverges() {
     for (factor, most) in [(1.01f64, 2900u64), (1.1, 320), (2.0, 64), (10.0, 48), (1e4, 32)] {
         for angle in [1.0, 0.9, 2.0 / 3.0, 0.5] {
             for first in [1.0, 1e5, 1e-9] {
-                let mode = |n: f64| first * math::powf(factor, n) * math::cos(angle * std::f64::consts::PI * n + 0.2);
+                let mode = |n: f64| {
+                    first * math::powf(factor, n) * math::cos(angle * std::f64::consts::PI * n + 0.2)
+                };
                 let found = diverges(4000, mode);
                 assert!(found.is_some_and(|step| step <= most), "{factor} {angle} {first}: {found:?}");
             }
