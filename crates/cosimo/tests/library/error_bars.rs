@@ -1,4 +1,5 @@
 //! Error bars beside a run: what they cost, counted, and that they change no number of it.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use std::path::PathBuf;
 
