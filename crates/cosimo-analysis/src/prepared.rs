@@ -26,8 +26,8 @@ const SETTLED: f64 = 0.02;
 const SLOWEST: f64 = 1.2;
 /// Change of an assumed output, relative to its value or 1.
 const SWEPT: f64 = 1e-5;
-/// Precision and ratio of sizes of a search by growth over many steps.
-const GROWTH_SEARCH: (f64, f64) = (4e-3, 1.25);
+/// Precision and ratio of sizes of a search by growth over many steps; a larger ratio steps over narrow ranges of instability.
+const GROWTH_SEARCH: (f64, f64) = (4e-3, 1.08);
 
 /// See the module.
 pub struct Prepared {

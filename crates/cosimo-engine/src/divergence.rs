@@ -119,6 +119,11 @@ impl GrowthWatch {
         GrowthWatch::of((0..watched.len()).filter(|&output| watched[output]).collect())
     }
 
+    /// That never finds any.
+    pub(crate) fn none() -> GrowthWatch {
+        GrowthWatch::of(Vec::new())
+    }
+
     fn of(outputs: Vec<usize>) -> GrowthWatch {
         let bases = vec![0.0; outputs.len()];
         let growths = vec![Growth::from(0.0, 0); outputs.len()];

@@ -12,6 +12,7 @@ use cosimo_core::{Clock, PowerVariable, RollbackCheck, Time};
 use cosimo_system::Problem;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
+use crate::divergence::GrowthWatch;
 use crate::island::Island;
 use crate::ledger::Ledger;
 use crate::lines::{Islands, LineNetworkTotals};
@@ -431,6 +432,11 @@ impl Run {
     /// The sizes in seconds of the last step and, as the controller proposes it, of the next.
     pub fn sizes(&self) -> (f64, f64) {
         (self.island.window.size, self.island.size)
+    }
+
+    /// Growth without bounds does not end the run, for callers that study unstable steps.
+    pub fn allow_divergence(&mut self) {
+        self.island.growth = GrowthWatch::none();
     }
 
     /// Overrides the size of the next step, for callers with a step controller of their own.

@@ -31,7 +31,6 @@ pub(crate) use fine::{Distances, Extra};
 use fine::{Repetitions, StopReason};
 use follow::Signals;
 pub use words::percent;
-use words::seconds;
 
 /// `auto` repeats a run with smaller steps if that is expected to take less.
 const SHORT: Duration = Duration::from_secs(60);
@@ -248,10 +247,8 @@ impl RunCompanions {
                 Some(StopReason::Failed(reason)) => accuracy.reason = Some(reason),
             }
         } else if wish.bars == ErrorBars::Auto && accuracy.verdict == AccuracyVerdict::Unknown {
-            accuracy.reason = Some(format!(
-                "repeating the run with smaller steps would take about {}; request it by `--error-bars fine`",
-                seconds(expected.as_secs_f64())
-            ));
+            let reason = "repeating the run with smaller steps would take more than a minute; request it by `--error-bars fine`";
+            accuracy.reason = Some(reason.into());
         }
         accuracy.companion_steps = companion_steps;
         accuracy

@@ -20,6 +20,7 @@ fn probed(input: &str, exchange: &str, correction: &str, size: f64) -> Run {
         "input = \"{input}\"\nexchange = \"{exchange}\"\ncorrection = {correction}\nstep = {{ size = {size:?} }}"
     );
     let mut run = DualMass { stop: 1e6, method: &method, ..DUAL_MASS }.start();
+    run.allow_divergence();
     for _ in 0..4 {
         run.step().unwrap();
     }
@@ -201,6 +202,7 @@ fn every_fixed_step_combination_grows_as_it_was_probed() {
                          correction = {correction}\niteration = {iteration}\nstep = {{ size = {size:?} }}"
                     );
                     let mut run = DualMass { stop: 1e9, method: &method, ..DUAL_MASS }.start();
+                    run.allow_divergence();
                     let prepared = (0..4).try_for_each(|_| run.step());
                     // An iteration that does not settle at this size is no map at all.
                     if prepared.is_err() {
