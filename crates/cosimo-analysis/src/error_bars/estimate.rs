@@ -119,7 +119,7 @@ mod tests {
     fn an_error_of_any_order_is_found_whatever_the_order_of_the_method() {
         for companions in [Companions::Coarse, Companions::Fine] {
             for (real, declared) in [(1, 1), (2, 2), (3, 3), (1, 2), (2, 1), (2, 3)] {
-                let maxima = found(companions, |step| 1e-3 * step.powi(real));
+                let maxima = found(companions, |step| 1e-3 * math::powi(step, real));
                 let estimate = Estimate::of(companions, declared, &maxima, 1.0);
                 assert!(estimate.falls);
                 let ratio = estimate.bar / SAFETY / 1e-3;
