@@ -82,12 +82,12 @@ fn measure(name: &str, turns: usize, simulation: &dyn Fn() -> Simulation<'static
 
 fn main() {
     let full = std::env::args().any(|argument| argument == "--bench");
-    let (turns, long) = if full { (7, 1) } else { (1, 100) };
+    let (turns, long) = if full { (5, 1) } else { (1, 1000) };
     let folder = std::env::temp_dir().join(format!("cosimo-bench-companions-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    measure("ring of 10 native components", turns, &|| ring(10, 200_000 / long));
-    measure("ring of 100 native components", turns, &|| ring(100, 20_000 / long));
-    measure("quarter car, two FMUs", turns, &|| quarter_car(&folder, 20.0 / f64::from(long)));
-    measure("a component of about 1 ms per step", turns, &|| slow(1000 / long));
+    measure("ring of 10 native components", turns, &|| ring(10, 2_000_000 / long));
+    measure("ring of 100 native components", turns, &|| ring(100, 200_000 / long));
+    measure("quarter car, two FMUs", turns, &|| quarter_car(&folder, 400.0 / f64::from(long)));
+    measure("a component of about 1 ms per step", turns, &|| slow((300 / long).max(8)));
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -59,6 +59,8 @@ impl Parcel {
 #[derive(Debug)]
 pub(super) struct CoarseCompanions {
     sources: Vec<SignalSource>,
+    /// The signals are all outputs and nothing else.
+    plain: bool,
     jumps: bool,
     /// Rows of the present parcel, and of the largest.
     rows: usize,
@@ -73,6 +75,7 @@ pub(super) struct CoarseCompanions {
 
 impl CoarseCompanions {
     pub(crate) fn start(
+        run: &Run,
         signals: &Signals,
         system: &System,
         registry: &Registry,
@@ -81,6 +84,8 @@ impl CoarseCompanions {
         let (back, empty) = channel();
         let (signals, system, registry) = (signals.clone(), system.clone(), registry.clone());
         let (sources, jumps) = (signals.sources.clone(), signals.jumps);
+        let outputs = (0..run.outputs().len()).map(SignalSource::Output);
+        let plain = sources.iter().copied().eq(outputs);
         let abandoned = Arc::new(AtomicBool::new(false));
         let stop = abandoned.clone();
         let thread = std::thread::Builder::new().name("companions".into()).spawn(move || {
@@ -92,6 +97,7 @@ impl CoarseCompanions {
         let most_rows = (PARCEL / sources.len().max(1)).max(4);
         Ok(CoarseCompanions {
             sources,
+            plain,
             jumps,
             rows: 1,
             most_rows,
@@ -108,7 +114,11 @@ impl CoarseCompanions {
     #[inline]
     pub(super) fn look(&mut self, run: &Run) {
         self.parcel.times.push(run.time().seconds());
-        self.parcel.values.extend(self.sources.iter().map(|source| source.read(run)));
+        if self.plain {
+            self.parcel.values.extend_from_slice(run.outputs());
+        } else {
+            self.parcel.values.extend(self.sources.iter().map(|source| source.read(run)));
+        }
         if self.jumps {
             let jumped =
                 |source: &SignalSource| matches!(source, SignalSource::Output(output) if run.jumped(*output));
@@ -279,11 +289,9 @@ impl<'a> Comparison<'a> {
         let [from, at, to] = [row - 1, row, row + 1].map(|row| self.rows.time(row));
         let share = (at - from) / (to - from);
         let points = [row - 1, row, row + 1].map(|row| self.rows.values(row));
-        for (signal, found) in self.found.maxima.iter_mut().enumerate() {
-            if !(self.rows.jumped(row, signal) || self.rows.jumped(row + 1, signal)) {
-                found.add_bend(points.map(|point| point[signal]), share);
-            }
-        }
+        let jumped = |signal| self.rows.jumped(row, signal) || self.rows.jumped(row + 1, signal);
+        let jumped: Option<&dyn Fn(usize) -> bool> = self.signals.jumps.then_some(&jumped);
+        self.found.bounds.add_bends(points, share, jumped);
     }
 
     /// Compares up to `end`, with rows known up to `last`.

@@ -109,7 +109,7 @@ mod tests {
         }
         .map(&error);
         let mut found = Maxima::NONE;
-        found.add_value(1.0 + a);
+        (found.lowest, found.highest, found.peak) = (1.0 + a, 1.0 + a, (1.0 + a).abs());
         found.add_pair(1.0, 1.0, 1.0 + a, 1.0 + b);
         found.add_triple(1.0 + a, 1.0 + b, 1.0 + c);
         found

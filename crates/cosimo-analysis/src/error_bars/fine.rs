@@ -365,7 +365,12 @@ fn compare(signals: &Signals, instants: &[f64], lanes: Vec<Rows>) -> (Observed, 
             found.add_inside(&rows[here - 1], own, &quarter);
             if let Some(after) = rows.get(here + 1) {
                 let share = (time - instants[place - 1]) / (instants[place + 1] - instants[place - 1]);
-                found.add_bends([&rows[here - 1], own, after], share);
+                let jumped = |signal| own.jumps(signal) || after.jumps(signal);
+                found.bounds.add_bends(
+                    [&rows[here - 1], own, after].map(|row| &row.values[..]),
+                    share,
+                    Some(&jumped),
+                );
             }
         }
         for (largest, lane) in distances.iter_mut().zip(&mut further) {
@@ -412,14 +417,6 @@ impl Observed {
             if !(after.jumps(signal) || companion.jumps(signal)) {
                 let line = before.values[signal] + share * (after.values[signal] - before.values[signal]);
                 found.add_gap((inside[signal] - line).abs());
-            }
-        }
-    }
-
-    fn add_bends(&mut self, rows: [&Row; 3], share: f64) {
-        for (signal, found) in self.maxima.iter_mut().enumerate() {
-            if !(rows[1].jumps(signal) || rows[2].jumps(signal)) {
-                found.add_bend(rows.map(|row| row.values[signal]), share);
             }
         }
     }

@@ -423,7 +423,7 @@ mod tests {
     /// Peaks of three runs, the run itself first, and differences of neighbours.
     fn found([a, b, c]: [f64; 3]) -> Maxima {
         let mut found = Maxima::NONE;
-        found.add_value(a);
+        (found.lowest, found.highest, found.peak) = (a, a, a.abs());
         found.add_pair(1.0, 1.0, a, b);
         found.add_triple(a, b, c);
         found
@@ -493,7 +493,7 @@ mod tests {
         let mut between = found([1.0, 1.0, 1.0]);
         between.add_gap(0.5);
         assert_eq!(Chain::of(&[between, found([1.0; 3])]).verdicts(Companions::Coarse), [Unknown; 2]);
-        between.add_bend([0.0, 0.4, 0.0], 0.5);
+        between.bend = 0.4;
         assert_eq!(Chain::of(&[between, found([1.0; 3])]).verdicts(Companions::Coarse), [Accurate; 2]);
     }
 

@@ -56,14 +56,6 @@ impl Maxima {
         sign: 0.0,
     };
 
-    /// A point of the run.
-    #[inline]
-    pub(crate) fn add_value(&mut self, a: f64) {
-        self.peak = self.peak.max(a.abs());
-        self.lowest = self.lowest.min(a);
-        self.highest = self.highest.max(a);
-    }
-
     /// The run and `b` at an instant, `since` seconds after the last one they shared.
     #[inline]
     pub(crate) fn add_pair(&mut self, time: f64, since: f64, a: f64, b: f64) {
@@ -99,12 +91,6 @@ impl Maxima {
         }
     }
 
-    /// Three neighbouring points of the run.
-    #[inline]
-    pub(crate) fn add_bend(&mut self, [before, value, after]: [f64; 3], share: f64) {
-        self.bend = self.bend.max((value - (before + share * (after - before))).abs());
-    }
-
     pub(crate) fn add_gap(&mut self, gap: f64) {
         self.gap = worse(self.gap, gap);
     }
@@ -124,6 +110,56 @@ impl Maxima {
     }
 }
 
+/// What is known of all signals of the run by themselves. Every point counts, so they stand in rows of their own, where the
+/// compiler takes several signals at once.
+#[derive(Debug, Clone)]
+pub(crate) struct Bounds {
+    lowest: Vec<f64>,
+    highest: Vec<f64>,
+    bends: Vec<f64>,
+}
+
+impl Bounds {
+    pub(crate) fn new(signals: usize) -> Bounds {
+        Bounds {
+            lowest: vec![f64::INFINITY; signals],
+            highest: vec![f64::NEG_INFINITY; signals],
+            bends: vec![0.0; signals],
+        }
+    }
+
+    /// A point. A value that is no number changes nothing; differences show it.
+    pub(crate) fn add(&mut self, values: &[f64]) {
+        for ((lowest, highest), value) in self.lowest.iter_mut().zip(&mut self.highest).zip(values) {
+            *lowest = if *value < *lowest { *value } else { *lowest };
+            *highest = if *value > *highest { *value } else { *highest };
+        }
+    }
+
+    /// Three neighbouring points, the middle one at a share of the time between the others. `jumped`: whether a signal did
+    /// at the middle or the last one.
+    pub(crate) fn add_bends(
+        &mut self,
+        [before, at, after]: [&[f64]; 3],
+        share: f64,
+        jumped: Option<&dyn Fn(usize) -> bool>,
+    ) {
+        for (signal, bend) in self.bends.iter_mut().enumerate() {
+            let (before, after) = (before[signal], after[signal]);
+            let apart = (at[signal] - (before + share * (after - before))).abs();
+            if apart > *bend && jumped.is_none_or(|jumped| !jumped(signal)) {
+                *bend = apart;
+            }
+        }
+    }
+
+    /// All that is known of a signal.
+    pub(crate) fn complete(&self, signal: usize, found: &Maxima) -> Maxima {
+        let (lowest, highest) = (self.lowest[signal], self.highest[signal]);
+        Maxima { peak: lowest.abs().max(highest.abs()), lowest, highest, bend: self.bends[signal], ..*found }
+    }
+}
+
 /// The larger of two; a NaN stays.
 fn worse(known: f64, new: f64) -> f64 {
     if new <= known || known.is_nan() { known } else { new }
@@ -136,10 +172,13 @@ mod tests {
     #[test]
     fn the_largest_difference_is_kept_with_its_instant_and_a_nan_for_ever() {
         let mut found = Maxima::NONE;
+        let mut bounds = Bounds::new(1);
         for (time, a, b) in [(1.0, 2.0, 1.5), (2.0, -3.0, -1.0), (3.0, 0.0, 0.1)] {
-            found.add_value(a);
+            bounds.add(&[a]);
+            bounds.add(&[f64::NAN]);
             found.add_pair(time, 1.0, a, b);
         }
+        let mut found = bounds.complete(0, &found);
         assert_eq!((found.difference, found.at, found.peak, found.range()), (2.0, 2.0, 3.0, 5.0));
         assert!((found.mean_difference() - ((0.25 + 4.0 + 0.01) / 3.0f64).sqrt()).abs() < 1e-15);
         found.add_pair(4.0, 1.0, 0.0, f64::NAN);
@@ -152,11 +191,15 @@ mod tests {
 
     #[test]
     fn a_straight_line_has_no_bend_on_any_grid() {
-        let mut found = Maxima::NONE;
-        found.add_bend([1.0, 1.3, 4.0], 0.1);
-        assert!(found.bend < 1e-15);
-        found.add_bend([0.0, 1.0, 0.0], 0.5);
-        assert_eq!(found.bend, 1.0);
+        let bend = |points: [f64; 3], share, jumped: bool| {
+            let mut bounds = Bounds::new(1);
+            let [before, at, after] = points.each_ref().map(std::slice::from_ref);
+            bounds.add_bends([before, at, after], share, Some(&|_| jumped));
+            bounds.complete(0, &Maxima::NONE).bend
+        };
+        assert!(bend([1.0, 1.3, 4.0], 0.1, false) < 1e-15);
+        assert_eq!(bend([0.0, 1.0, 0.0], 0.5, false), 1.0);
+        assert_eq!(bend([0.0, 1.0, 0.0], 0.5, true), 0.0);
     }
 
     #[test]

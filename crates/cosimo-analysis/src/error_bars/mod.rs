@@ -192,7 +192,7 @@ impl RunCompanions {
             return Err(format!("component `{name}` can be instantiated once per process only"));
         }
         let signals = Signals::of(run, system);
-        let coarse = CoarseCompanions::start(&signals, system, registry);
+        let coarse = CoarseCompanions::start(run, &signals, system, registry);
         let coarse =
             coarse.map_err(|cause| format!("the thread of the companions cannot be started: {cause}"))?;
         let defects = Defects::of(run.layout(), signals.restrictions.lines);

@@ -3,7 +3,7 @@
 use super::SignalAccuracy;
 use super::follow::Signals;
 use super::judge::{Companions, Evidence};
-use super::maxima::Maxima;
+use super::maxima::{Bounds, Maxima};
 use super::switches::Switches;
 
 /// Maxima and switching instants of all signals.
@@ -11,7 +11,11 @@ use super::switches::Switches;
 pub(crate) struct Observed {
     companions: Companions,
     pub(crate) maxima: Vec<Maxima>,
+    /// Of the run alone, at every point.
+    pub(crate) bounds: Bounds,
     pub(crate) switches: Vec<[Switches; 3]>,
+    /// Signals that may still turn out to switch between few values.
+    watched: Vec<usize>,
     /// All communication points of the run.
     pub(crate) instants: Vec<f64>,
     shared: usize,
@@ -41,7 +45,9 @@ impl Observed {
         Observed {
             companions,
             maxima: vec![Maxima::NONE; signals.width()],
+            bounds: Bounds::new(signals.width()),
             switches: signals.ports.iter().map(switches).collect(),
+            watched: (0..signals.width()).collect(),
             instants: Vec::new(),
             shared: 0,
             largest_step: 0.0,
@@ -75,19 +81,27 @@ impl Observed {
             self.largest_step = self.largest_step.max(time - before);
         }
         self.instants.push(time);
-        for ((found, [switches, ..]), value) in self.maxima.iter_mut().zip(&mut self.switches).zip(values) {
-            found.add_value(*value);
-            switches.add(time, *value);
-        }
+        self.bounds.add(values);
+        let switches = &mut self.switches;
+        self.watched.retain(|&signal| {
+            let all = &mut switches[signal];
+            all[0].add(time, values[signal]);
+            if !all[0].is_watched() {
+                all.iter_mut().for_each(Switches::give_up);
+            }
+            all[0].is_watched()
+        });
     }
 
     pub(crate) fn add(&mut self, point: &Point<'_>) {
         self.shared += usize::from(point.c.is_some());
+        for &signal in &self.watched {
+            let [_, two, four] = &mut self.switches[signal];
+            two.add(point.time, point.b[signal]);
+            point.c.iter().for_each(|c| four.add(point.time, c[signal]));
+        }
         for (signal, found) in self.maxima.iter_mut().enumerate() {
             let (a, b) = (point.a[signal], point.b[signal]);
-            let [_, two, four] = &mut self.switches[signal];
-            two.add(point.time, b);
-            point.c.iter().for_each(|c| four.add(point.time, c[signal]));
             if (point.jumped)(signal) {
                 found.add_distance(point.time, (point.around)(signal, b));
                 continue;
@@ -112,11 +126,17 @@ impl Observed {
         wanted: f64,
     ) -> Vec<SignalAccuracy> {
         let (first, last) = (self.instants.first(), self.instants.last());
+        let maxima: Vec<Maxima> = self
+            .maxima
+            .iter()
+            .enumerate()
+            .map(|(signal, found)| self.bounds.complete(signal, found))
+            .collect();
         let evidence = Evidence {
             companions: self.companions,
             order: signals.order,
             signals: &signals.infos,
-            maxima: &self.maxima,
+            maxima: &maxima,
             switches: &self.switches,
             before,
             drives: &signals.drives,

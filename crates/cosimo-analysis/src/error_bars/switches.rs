@@ -58,8 +58,18 @@ impl Switches {
             self.values.push(value);
         }
         if self.values.len() > VALUES || self.changes.len() > SWITCHES {
-            *self = Switches { given_up: true, changes: Vec::new(), values: Vec::new(), ..*self };
+            self.give_up();
         }
+    }
+
+    /// It has too many values or changes.
+    pub(crate) fn give_up(&mut self) {
+        *self = Switches { given_up: true, changes: Vec::new(), values: Vec::new(), ..*self };
+    }
+
+    /// Whether it may still be one that switches.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.given_up
     }
 
     /// Whether it is to be compared by instants.
