@@ -88,6 +88,6 @@ fn main() {
     measure("ring of 10 native components", turns, &|| ring(10, 2_000_000 / long));
     measure("ring of 100 native components", turns, &|| ring(100, 200_000 / long));
     measure("quarter car, two FMUs", turns, &|| quarter_car(&folder, 400.0 / f64::from(long)));
-    measure("a component of about 1 ms per step", turns, &|| slow((300 / long).max(8)));
+    measure("a component of about 1 ms per step", turns, &|| slow((1000 / long).max(8)));
     std::fs::remove_dir_all(&folder).unwrap();
 }

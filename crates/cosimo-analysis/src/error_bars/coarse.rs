@@ -337,16 +337,18 @@ impl<'a> Comparison<'a> {
             } else {
                 None
             };
+            let jumped = |signal: usize| {
+                let run = (row + 1..=next).any(|row| self.rows.jumped(row, signal));
+                run != two.jumped.get(signal).copied().unwrap_or(false)
+            };
+            let jumped: &dyn Fn(usize) -> bool = &jumped;
             self.found.add(&Point {
                 time: self.rows.time(next),
                 since: self.rows.time(next) - self.rows.time(row),
                 a: self.rows.values(next),
                 b: &two.values,
                 c: four.map(Vec::as_slice),
-                jumped: &|signal| {
-                    let run = (row + 1..=next).any(|row| self.rows.jumped(row, signal));
-                    run != two.jumped.get(signal).copied().unwrap_or(false)
-                },
+                jumped: self.signals.jumps.then_some(jumped),
                 around: &|signal, value| {
                     let rows = next.saturating_sub(3)..=last.min(next + 1);
                     distance(value, rows.map(|row| self.rows.values(row)[signal]))

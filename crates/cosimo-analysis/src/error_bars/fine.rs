@@ -359,7 +359,7 @@ fn compare(signals: &Signals, instants: &[f64], lanes: Vec<Rows>) -> (Observed, 
                 a: &own.values,
                 b: &half.values,
                 c: Some(&quarter.values),
-                jumped: &|signal| own.jumps(signal) != half.jumps(signal),
+                jumped: Some(&|signal| own.jumps(signal) != half.jumps(signal)),
                 around: &around,
             });
             found.add_inside(&rows[here - 1], own, &quarter);

@@ -33,8 +33,8 @@ pub(crate) struct Point<'a> {
     pub(crate) a: &'a [f64],
     pub(crate) b: &'a [f64],
     pub(crate) c: Option<&'a [f64]>,
-    /// Whether just one of `a` and `b` jumped since the last point.
-    pub(crate) jumped: &'a dyn Fn(usize) -> bool,
+    /// Whether just one of `a` and `b` jumped since the last point; none where nothing can.
+    pub(crate) jumped: Option<&'a dyn Fn(usize) -> bool>,
     /// The distance of a value of a signal from those of the run around the instant.
     pub(crate) around: &'a dyn Fn(usize, f64) -> f64,
 }
@@ -102,7 +102,7 @@ impl Observed {
         }
         for (signal, found) in self.maxima.iter_mut().enumerate() {
             let (a, b) = (point.a[signal], point.b[signal]);
-            if (point.jumped)(signal) {
+            if point.jumped.is_some_and(|jumped| jumped(signal)) {
                 found.add_distance(point.time, (point.around)(signal, b));
                 continue;
             }
