@@ -178,6 +178,7 @@ fn ctrl_c_closes_the_results_properly() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no rows appeared");
         std::thread::sleep(Duration::from_millis(20));
     }
+    std::thread::sleep(Duration::from_millis(500)); // the head of the file comes before the first step
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let told = complaint(&output);

@@ -75,6 +75,7 @@ fn ctrl_c_leaves_a_report_of_the_part_before_it() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no rows appeared");
         std::thread::sleep(Duration::from_millis(20));
     }
+    std::thread::sleep(Duration::from_millis(500)); // the head of the file comes before the first step
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     let page = read(&folder, "page.html");
